@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from guest_tree import GOOD_THREADS, KVM_HOST, PID, guest
 from host_tree import POLL, snapshot, tree
 from taut.core.errors import InputError, TautError
 from taut.host.audit import run_audit
@@ -18,6 +19,7 @@ from taut.host.check import (
     failed,
     passed,
 )
+from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.plan import Choice, Plan, make_plan
 from taut.host.plan_document import as_document
@@ -185,6 +187,22 @@ def test_of_two_values_for_one_setting_the_first_is_taken(tmp_path: Path) -> Non
     assert [step.choice for step in found.steps] == [Choice.TAKE, Choice.LEAVE, Choice.LEAVE]
     assert found.steps[1].reason == "R06-now does it"
     assert found.steps[2].reason == "R06-now sets it to 120"
+
+
+def test_virtual_cpus_get_a_poll_core_each(tmp_path: Path) -> None:
+    wide = dict.fromkeys(GOOD_THREADS, "0-3")
+    host = tree(tmp_path, FILES | guest(threads=wide, vhost="0-3"))
+    checks = [check for check in CHECKS if check.id in ("R22", "R24", "V01")]
+
+    found = make_plan(host, run_audit(host, KVM_HOST, checks=checks), Profile.RECOMMENDED)
+
+    due = [each.change for step in found.steps for each in step.due]
+    assert {change.setting.name.partition(" (")[0]: change.wanted for change in due} == {
+        "affinity of qemu-system-x86": "0-1",
+        f"affinity of vhost-{PID}": "0-1",
+        "affinity of CPU 0/KVM": "2",
+        "affinity of CPU 1/KVM": "3",
+    }
 
 
 @pytest.mark.parametrize(

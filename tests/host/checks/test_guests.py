@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 from check_rows import KVM_HOST, bad, each, good, skipped, unseen
 from guest_tree import GOOD_THREADS, PID, guest, memory
+from host_threads import thread_files
 from host_tree import Link
 
 CMDLINE = f"/proc/{PID}/cmdline"
@@ -44,6 +47,13 @@ ROWS = (
         "V01",
         guest(threads=GOOD_THREADS | {"CPU 2/KVM": "0-3"}),
         on=KVM_HOST,
+        remedies="by-hand",
+    ),
+    # Nor does a virtual CPU get the core of a switch that polls.
+    bad(
+        "V01",
+        guest(threads=GOOD_THREADS | {"CPU 0/KVM": "0-3"}) | thread_files(500, "pmd-c02", "2"),
+        on=replace(KVM_HOST, processes=(500,)),
         remedies="by-hand",
     ),
     unseen("V01", guest(threads={"qemu-system-x86": "0-3"}), "debug-threads=on", on=KVM_HOST),

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from check_rows import CONTAINER, GUEST, KVM_HOST, NOBODY, bad, each, good, skipped, unseen
+from guest_tree import guest
 from host_threads import BOUND, HIDDEN, KERNEL, thread_files
 from host_tree import BARE_METAL, POLL
 from taut.host.situation import Role, TraceEvent
@@ -12,6 +13,7 @@ KERNEL_ONES = thread_files(20, "ksoftirqd/2", "2", flags=BOUND) | thread_files(
 )
 FOREIGN = thread_files(700, "cc1 (lto)", "0-3")
 KNOWN = replace(POLL, processes=(500,))
+UNPINNED = {"qemu-system-x86": "0-1", "CPU 0/KVM": "0-3", "CPU 1/KVM": "0-3"}
 RESCTRL = "/sys/fs/resctrl"
 CAN = replace(POLL, machine=replace(BARE_METAL, flags=frozenset({"cat_l3"})))
 
@@ -107,6 +109,16 @@ ROWS = (
         POLLER | ELSEWHERE | KERNEL_ONES | FOREIGN,
         "ran there while traced: cc1 (lto) (3 times); one thread",
         on=replace(POLL, events=SWITCHES),
+    ),
+    # Virtual CPUs are V01's to place, wherever they may run; two on one core are too many.
+    good("R24", guest(threads=UNPINNED), on=KVM_HOST),
+    bad("R24", guest(threads=UNPINNED), "CPU 0/KVM (701)"),
+    bad(
+        "R24",
+        guest() | thread_files(500, "pmd-c02/id:8", "2"),
+        "core 2 has 2 threads of its own",
+        on=replace(KVM_HOST, processes=(500,)),
+        remedies="by-hand",
     ),
     unseen("R24", ELSEWHERE, "--cores", on=NOBODY),
     bad("R24", ELSEWHERE | FOREIGN, on=NOBODY, remedies=""),

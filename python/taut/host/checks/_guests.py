@@ -40,6 +40,11 @@ class Guest:
         return f"guest {name or self.pid}"
 
 
+def is_virtual_cpu(thread: Thread) -> bool:
+    """Whether a thread is a guest's processor, by its name."""
+    return _VIRTUAL_CPU.fullmatch(thread.comm) is not None
+
+
 def need_guests(see: View) -> list[Guest]:
     """Give the guests that run; CannotJudge: none does."""
     found = guests(see.host)
@@ -67,7 +72,7 @@ def guests(host: Host) -> list[Guest]:
     found = []
     for pid, name in names.items():
         own = [each for each in threads if each.pid == pid and not each.is_kernel]
-        virtual = tuple(each for each in own if _VIRTUAL_CPU.fullmatch(each.comm))
+        virtual = tuple(each for each in own if is_virtual_cpu(each))
         if not own or not (virtual or name.startswith(_MONITORS)) or _emulates(host, pid):
             continue
         serving = [each for each in threads if _serves(each, pid)]

@@ -13,6 +13,7 @@ from taut.host.checks._guests import (
     need_guests,
     options,
 )
+from taut.host.checks._pollers import polled_cores, polling_threads
 from taut.host.checks._threads import move
 from taut.host.setting import Change
 from taut.host.table import CRITICAL, EXTREME, KVM_HOSTS, MAJOR, MINIMAL, MINOR, Check, by_hand, now
@@ -83,11 +84,14 @@ def _wrong_helpers(guest: Guest, taken: set[int]) -> list[str]:
 
 def _moves(see: View, found: Sequence[Guest]) -> list[Change]:
     virtual = [each for guest in found for each in guest.virtual_cpus]
-    if not see.housekeeping or not virtual or len(virtual) > len(see.cores):
+    # A switch that polls beside the guests has cores of its own.
+    polled = polled_cores([each for each in polling_threads(see) if len(each.allowed) == 1])
+    free = [core for core in see.cores if core not in polled]
+    if not see.housekeeping or not virtual or len(virtual) > len(free):
         return []
     rest = format_cpu_list(see.housekeeping)
     helpers = [move(each, rest) for guest in found for each in guest.helpers]
-    pinned = zip(virtual, see.cores, strict=False)
+    pinned = zip(virtual, free, strict=False)
     return [*helpers, *(move(each, str(core)) for each, core in pinned)]
 
 

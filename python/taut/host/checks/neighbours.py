@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
+from taut.host.checks._guests import is_virtual_cpu
 from taut.host.checks._resctrl import group_poll_cores
 from taut.host.checks._threads import move_off, need_all_programs
 from taut.host.situation import Role
@@ -97,7 +98,7 @@ def _of_no_cores(see: View, user: list[Thread]) -> Finding:
 
 
 def _foreign(see: View, user: list[Thread]) -> list[Thread]:
-    """Those of polling programs may be there: A02 judges them."""
+    """Those of polling programs may be there: A02 judges them; V01 judges virtual CPUs."""
     taken = _taken(see, user)
     return [thread for thread in user if _is_foreign(see, thread, taken)]
 
@@ -106,6 +107,8 @@ def _is_foreign(see: View, thread: Thread, taken: Collection[int]) -> bool:
     """`taken`: cores that have a thread of a program that polls."""
     poll, allowed = set(see.cores), set(thread.allowed)
     if thread.is_kernel or thread.pid in see.situation.processes or poll.isdisjoint(allowed):
+        return False
+    if see.role is Role.KVM_HOST and is_virtual_cpu(thread):
         return False
     return not allowed <= poll or not allowed.isdisjoint(taken)
 
