@@ -7,6 +7,7 @@ import pytest
 from dying_writer import Died
 from host_commands import CommandWriter
 from host_tree import TreeWriter, put
+from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.host.apply import Outcome, apply_changes
 from taut.host.host import Host
@@ -299,6 +300,29 @@ def test_a_thread_that_ended_is_nothing_to_restore(tmp_path: Path) -> None:
 
     assert report.is_good
     assert len(report.gone) == 2
+
+
+class OldKernel(TreeWriter):
+    """As before Linux 6.2: a thread keeps, of the cores it is given, those that are online."""
+
+    def set_affinity(self, thread: int, cores: CpuSet) -> None:
+        online = self.host.online_cores()
+        super().set_affinity(thread, tuple(core for core in cores if core in online))
+
+
+@pytest.mark.parametrize("now_online", ["0-3", "0-2"])
+def test_a_thread_that_gets_its_online_cores_is_as_before(tmp_path: Path, now_online: str) -> None:
+    host, _ = machine(tmp_path)
+    put(tmp_path, "/sys/devices/system/cpu/online", "0-3\n")
+    put(tmp_path, "/proc/50/status", "Name:\tkswapd0\nCpus_allowed_list:\t0-7\n")
+    apply_changes(host, OldKernel(host), wishes(CHANGES[3]))
+    put(tmp_path, "/sys/devices/system/cpu/online", f"{now_online}\n")
+
+    report = take_back(host, OldKernel(host))
+
+    assert report.is_good
+    assert report.archive is not None
+    assert host.fields("/proc/50/status")["Cpus_allowed_list"] == now_online
 
 
 def test_a_value_that_cannot_be_put_back_is_told_and_the_journal_stays(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from taut.host.settings.held_latency import HeldLatency
 from taut.host.settings.irq_placement import IrqPlacement, bring_back
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.settings.placed_folder import PlacedFolder
+from taut.host.settings.thread_affinity import ThreadAffinity, is_online_part
 from taut.host.writer import Writer
 
 _OUTLIVE_A_BOOT = frozenset({PlacedFile.kind, PlacedFolder.kind})
@@ -268,11 +269,11 @@ def _verify(host: Host, writer: Writer, entries: Sequence[Entry], report: UndoRe
     why = {
         setting: _put(writer, setting, old)
         for setting, old in truth.items()
-        if not _is_as_before(setting, setting.read(host), old)
+        if not _is_as_before(host, setting, setting.read(host), old)
     }
     for setting, old in truth.items():
         now = setting.read(host)
-        if not _is_as_before(setting, now, old):
+        if not _is_as_before(host, setting, now, old):
             report.failed.append(Touched(setting, old, now, why.get(setting, "")))
 
 
@@ -286,9 +287,11 @@ def _is_exact(setting: Setting, now: str | None, old: str | None) -> bool:
     return now == old or is_gone(setting, now)
 
 
-def _is_as_before(setting: Setting, now: str | None, old: str | None) -> bool:
+def _is_as_before(host: Host, setting: Setting, now: str | None, old: str | None) -> bool:
     """Whether a setting is as before: a file must have the same text, other kinds must agree."""
     if _is_exact(setting, now, old):
+        return True
+    if isinstance(setting, ThreadAffinity) and is_online_part(host, now, old):
         return True
     return setting.kind != FileSetting.kind and setting.agrees(now, old)
 

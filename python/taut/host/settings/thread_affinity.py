@@ -4,7 +4,7 @@ import errno
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.core.cpus import parse_cpu_list
+from taut.core.cpus import cores_in, parse_cpu_list
 from taut.host.host import Host
 from taut.host.writer import Writer
 
@@ -44,6 +44,16 @@ class ThreadAffinity:
     def unmovable(self, error: OSError) -> str | None:
         """Say so at EINVAL: the thread is bound to its core (PF_NO_SETAFFINITY, kthread_bind)."""
         return "bound to its core" if error.errno == errno.EINVAL else None
+
+
+def is_online_part(host: Host, in_force: str | None, value: str | None) -> bool:
+    """Whether a thread has those of its cores that are online.
+
+    Threads start with cores that could be plugged in as well; a kernel before 6.2 takes none of
+    these back (sched_setaffinity(2)).
+    """
+    online, cores = host.online_cores(), cores_in(value) or ()
+    return bool(online) and cores_in(in_force) == tuple(c for c in cores if c in online)
 
 
 def start_ticks(host: Host, thread: int) -> int | None:
