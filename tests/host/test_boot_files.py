@@ -26,7 +26,8 @@ from taut.host.undo import undo
 
 CHECK = BY_ID["R06"]
 UBUNTU = {"/etc/default/grub": "", "/usr/sbin/update-grub": ""}
-ENTRIES = {"/boot/loader/entries/a.conf": "options quiet\n"}
+LOADER = "/boot/loader/entries"
+ENTRIES = {f"{LOADER}/a.conf": "options quiet\n"}
 FILES = {
     "/proc/sys/vm/stat_interval": "1\n",
     "/proc/cmdline": "root=/dev/sda1\n",
@@ -159,6 +160,35 @@ def test_placed_files_and_their_folders_are_undone(tmp_path: Path) -> None:
     after = {path: text for path, text in snapshot(tmp_path).items() if not path.startswith(own)}
     assert after == before
     assert not host.is_there("/etc/systemd")
+
+
+def test_undo_names_entries_of_kernels_that_came_since(tmp_path: Path) -> None:
+    def texts(parameters: str, *names: str) -> dict[str, str]:
+        return {
+            f"{LOADER}/{name}.conf": f"title {name}\noptions ro{parameters}\n" for name in names
+        }
+
+    def place(files: dict[str, str]) -> None:
+        wishes = [Wish("boot", change) for change in placements({"bls": files})]
+        assert apply_changes(host, TreeWriter(host), wishes).is_good
+
+    before = texts("", "a", "c")
+    host = tree(tmp_path, before)
+    place(texts(" nohz_full=2-3", "a", "c"))
+    (tmp_path / "boot/loader/entries/a.conf").unlink()
+    # Made of what /etc/kernel/cmdline says meanwhile.
+    tree(tmp_path, texts(" nohz_full=2-3", "b"))
+    place(texts(" nohz_full=3", "b", "c"))
+    journal = Journal(host)
+    with journal.locked():
+        report = undo(host, TreeWriter(host), journal)
+
+    assert report.is_good
+    assert not Journal(host).is_there
+    assert [setting.name for setting in report.gone] == [f"{LOADER}/a.conf"]
+    assert not host.is_there(f"{LOADER}/a.conf")
+    assert host.read_exactly(f"{LOADER}/c.conf") == before[f"{LOADER}/c.conf"]
+    assert report.still_booted == {f"{LOADER}/b.conf": "nohz_full=2-3"}
 
 
 def test_texts_for_a_guest_are_not_placed() -> None:

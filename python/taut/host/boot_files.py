@@ -7,6 +7,7 @@ from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
 from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
+from taut.host.boot.entries import ENTRIES
 from taut.host.boot.grub import PATH as GRUB_DROP_IN
 from taut.host.check import Profile
 from taut.host.host import Host
@@ -15,11 +16,6 @@ from taut.host.settings.placed_file import PlacedFile
 from taut.host.situation import Situation
 from taut.host.table import Check
 
-_ENTRIES = (
-    "/boot/loader/entries/*.conf",
-    "/boot/efi/loader/entries/*.conf",
-    "/efi/loader/entries/*.conf",
-)
 # What shows that GRUB's drop-ins are read: Debian's and Ubuntu's GRUB does, others' does not.
 _DROP_INS = ("/etc/default/grub.d", "/usr/sbin/update-grub", "/usr/bin/update-grub")
 
@@ -57,7 +53,7 @@ def read_context(
     host: Host, situation: Situation, profile: Profile, program: str, hold_us: int | None
 ) -> BootContext:
     """Read what the forms ask of a host."""
-    entries = [path for pattern in _ENTRIES for path in host.paths(pattern)]
+    entries = [path for pattern in ENTRIES for path in host.paths(pattern)]
     return BootContext(
         role=situation.role,
         online=situation.online,
@@ -81,7 +77,7 @@ def forms_here(host: Host) -> list[str]:
     found = ["systemd"] if host.is_there("/run/systemd/system") else []
     if host.is_there("/etc/default/grub") and any(host.is_there(path) for path in _DROP_INS):
         return ["grub", *found]
-    if any(host.paths(pattern) for pattern in _ENTRIES):
+    if any(host.paths(pattern) for pattern in ENTRIES):
         return ["bls", *found]
     return found
 

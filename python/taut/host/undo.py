@@ -5,10 +5,11 @@ changed by somebody else, and then nothing is written unless forced. An undo tha
 again. Files put in place for a boot can be taken back alone: what is in force now then stays.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from taut.host.boot.entries import is_boot_entry, still_with_ours
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread, give_back
 from taut.host.journal import Journal, boot_id
@@ -46,7 +47,7 @@ class UndoReport:
     by_reboot: list[Touched] = field(default_factory=list)
     """Values that a reboot has taken back."""
     gone: list[Setting] = field(default_factory=list)
-    """Threads and devices that are no longer there."""
+    """Threads, devices and entries of the boot loader that are no longer there."""
     strangers: list[Touched] = field(default_factory=list)
     """Changed by somebody else: nothing was written, unless forced."""
     widened: Sequence[InheritingThread] = ()
@@ -55,6 +56,8 @@ class UndoReport:
     """Such threads with a single core, which they may have chosen: they keep it."""
     elsewhere: list[IrqPlacement] = field(default_factory=list)
     """Interrupts with their old masks still served by another core: they have not fired since."""
+    still_booted: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that entries of the boot loader have from taut, made since; by path."""
     failed: list[Touched] = field(default_factory=list)
     complaints: Sequence[str] = ()
     archive: Path | None = None
@@ -101,6 +104,7 @@ def undo(
     _bring_back(host, writer, ours, report)
     report.widened, report.inheriting = give_back(host, writer, ours)
     _verify(host, writer, ours, report)
+    report.still_booted = still_with_ours(host, ours)
     if others:
         _leave(journal, contents, others, report)
     else:
@@ -226,8 +230,8 @@ def _is_halfway(entry: Entry, now: str | None) -> bool:
 
 
 def is_gone(setting: Setting, now: str | None) -> bool:
-    """Whether what was read means that the thread or device is there no more."""
-    return now is None and setting.kind not in _CAN_BE_ABSENT
+    """Whether what was read means that the thread, device or kernel is there no more."""
+    return now is None and (setting.kind not in _CAN_BE_ABSENT or is_boot_entry(setting))
 
 
 def _restore(

@@ -98,6 +98,23 @@ def test_apply_verify_and_undo_go_round(host: Host, capsys: pytest.CaptureFixtur
     assert said.endswith("Nothing to undo.\n")
 
 
+def test_undo_tells_of_a_kernel_that_came_since(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, ours = "/boot/loader/entries", "options ro nohz_full=2-3\n"
+    put(host.root, f"{folder}/a.conf", "options ro\n")
+    wish = Wish("boot", Change(PlacedFile(f"{folder}/a.conf"), ours))
+    apply_changes(host, TreeWriter(host), [wish])
+    put(host.root, f"{folder}/b.conf", ours)
+
+    assert run_command(["host", "undo"]) == 0
+
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"{folder}/b.conf was made since, with parameters of taut" in said
+    assert "out of its options: nohz_full=2-3" in said
+    assert "is in force after a reboot" not in said
+
+
 def test_undo_names_what_somebody_else_changed(
     host: Host, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,7 +50,13 @@ def undo(
         report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
     paths = {setting.path for setting in report.restored if isinstance(setting, PlacedFile)}
-    if paths:
+    for path, words in report.still_booted.items():
+        print_paragraph(
+            console,
+            f"{path} was made since, with parameters of taut; take them out of its options: "
+            f"{words}",
+        )
+    if paths and not report.still_booted:
         when = in_force_after(paths)
         print_paragraph(console, f"The boot configuration from before is in force {when}.")
     if report.is_refused:
