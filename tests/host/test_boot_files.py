@@ -103,9 +103,13 @@ def test_a_host_gets_the_command_line_where_its_boot_loader_reads_it(
     assert forms_here(tree(tmp_path, files)) == forms
 
 
-def test_only_the_drop_in_of_grub_needs_update_grub() -> None:
+def test_the_drop_in_of_grub_and_the_profile_of_tuned_need_a_command_first() -> None:
     assert in_force_after([SYSCTL, GRUB_DROP_IN]) == "after a reboot; update-grub first"
     assert in_force_after([SYSCTL, "/etc/kernel/cmdline"]) == "after a reboot"
+    tuned = "/etc/tuned/profiles/taut/tuned.conf"
+    assert in_force_after([tuned]) == "after a reboot; tuned-adm profile taut first"
+    undone = in_force_after([tuned], is_undone=True)
+    assert undone == "after a reboot; tuned-adm the profile of before first"
 
 
 def test_the_command_line_is_not_systemds() -> None:
@@ -142,6 +146,27 @@ def test_only_what_is_named_is_in_the_files(tmp_path: Path) -> None:
 
     assert SYSCTL not in files
     assert "--only K23 --yes" in files["/etc/systemd/system/taut-host-apply.service"]
+
+
+def test_what_is_named_is_in_the_files_whatever_profile_and_advice(tmp_path: Path) -> None:
+    """psi=0 is of the profile extreme; measuring decides about the other."""
+    pressure = thread_files(60, "psimon", "0-3", flags=KERNEL) | {"/proc/pressure/cpu": ""}
+    hurried = {"/sys/kernel/rcu_normal": "0\n", "/sys/kernel/rcu_expedited": "0\n"}
+    host = tree(tmp_path, FILES | pressure | hurried)
+    only = ["K26-boot", "K11-boot"]
+
+    files = boot_files(
+        host,
+        POLL,
+        Profile.RECOMMENDED,
+        checks=[BY_ID["K11"], BY_ID["K26"]],
+        program="/opt/taut",
+        forms=["grub"],
+        only=only,
+    )
+
+    assert "rcupdate.rcu_normal_after_boot=1" in files["grub"][GRUB_DROP_IN]
+    assert "psi=0" in files["grub"][GRUB_DROP_IN]
 
 
 def test_placed_files_and_their_folders_are_undone(tmp_path: Path) -> None:

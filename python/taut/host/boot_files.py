@@ -9,6 +9,8 @@ from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
 from taut.host.boot.entries import ENTRIES
 from taut.host.boot.grub import PATH as GRUB_DROP_IN
+from taut.host.boot.tuned import PATHS as TUNED
+from taut.host.boot.tuned import PROFILE
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.setting import Change
@@ -31,22 +33,12 @@ def boot_files(
     only: Collection[str] | None = None,
 ) -> Mapping[str, Mapping[str, str]]:
     """Give, by form, the text of each path; without `forms`, of those that this host reads."""
-    wishes = [
-        wish
-        for wish in choose_wishes(checks, host, situation, profile)
-        if only is None or {wish.by, _check(wish.by)} & set(only)
-    ]
-    named = [check for check in checks if only is None or check.id in {_check(n) for n in only}]
-    hold_us = choose_hold_us(named, host, situation, profile)
+    wishes = choose_wishes(checks, host, situation, profile, only)
+    hold_us = choose_hold_us(checks, host, situation, profile, only)
     context = read_context(host, situation, profile, program, hold_us)
     context = replace(context, only=tuple(only or ()))
     chosen = forms or forms_here(host)
     return {form: artefacts(form, wishes, context) for form in chosen}
-
-
-def _check(remedy: str) -> str:
-    """Give the id of the check that proposes a remedy."""
-    return remedy.partition("-")[0]
 
 
 def read_context(
@@ -87,9 +79,13 @@ def takes_parameters(forms: Collection[str]) -> bool:
     return not {"grub", "bls", "tuned"}.isdisjoint(forms)
 
 
-def in_force_after(paths: Collection[str]) -> str:
+def in_force_after(paths: Collection[str], *, is_undone: bool = False) -> str:
     """Say what it takes until boot configuration that was put there, or taken back, counts."""
-    return "after a reboot; update-grub first" if GRUB_DROP_IN in paths else "after a reboot"
+    first = ["update-grub"] if GRUB_DROP_IN in paths else []
+    if not set(TUNED).isdisjoint(paths):
+        profile = "the profile of before" if is_undone else f"profile {PROFILE}"
+        first.append(f"tuned-adm {profile}")
+    return f"after a reboot; {' and '.join(first)} first" if first else "after a reboot"
 
 
 def placements(files: Mapping[str, Mapping[str, str]]) -> list[Change]:

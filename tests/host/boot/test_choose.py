@@ -164,6 +164,8 @@ def test_the_latency_to_hold_is_that_of_the_plan(tmp_path: Path) -> None:
 
     assert choose_hold_us([latency], host, POLL, Profile.EXTREME) == 2
     assert choose_hold_us([latency], host, POLL, Profile.RECOMMENDED) is None
+    assert choose_hold_us([latency], host, POLL, Profile.RECOMMENDED, ["X01"]) == 2
+    assert choose_hold_us([latency], host, POLL, Profile.EXTREME, ["X01-boot"]) is None
 
 
 OWN_PAGES = {

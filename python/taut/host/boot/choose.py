@@ -1,6 +1,6 @@
 """What a host should do at every boot: from the checks that failed, and from what already helps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from taut.core.errors import InputError
 from taut.host.boot.command_line import for_kernel
@@ -24,17 +24,21 @@ _SWITCHES = {"Y": "1", "N": "0"}
 
 
 def choose_wishes(
-    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
+    checks: Sequence[Check],
+    host: Host,
+    situation: Situation,
+    profile: Profile,
+    only: Collection[str] | None = None,
 ) -> list[BootWish]:
-    """Give every boot item of the profile.
+    """Give every boot item of the profile; `only`: of these checks or remedies, whatever profile.
 
     Items of a check that passes stay if they are in force, or if an apply of this boot made it
     pass: before and after a reboot with taut's parameters the same ones are chosen again. Items
-    whose advice is contradicted elsewhere are left out, as in a plan.
+    whose advice is contradicted elsewhere are left out unless they are named, as in a plan.
     """
     wishes = []
     applied = _applied(host)
-    for check, state, remedy in _remedies(checks, host, situation, profile):
+    for check, state, remedy in _remedies(checks, host, situation, profile, only):
         is_due = state is State.FAIL or not applied.isdisjoint((check.id, remedy.now_by))
         # Of parameters that belong together, as size and number of huge pages, all or none.
         parameters = [item for item in remedy.boot if isinstance(item, KernelParameter)]
@@ -47,10 +51,14 @@ def choose_wishes(
 
 
 def choose_hold_us(
-    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
+    checks: Sequence[Check],
+    host: Host,
+    situation: Situation,
+    profile: Profile,
+    only: Collection[str] | None = None,
 ) -> int | None:
     """Give the wake-up latency in us that a service should hold; None: no remedy asks for one."""
-    for _, _, remedy in _remedies(checks, host, situation, profile):
+    for _, _, remedy in _remedies(checks, host, situation, profile, only):
         for change in remedy.changes:
             if isinstance(change.setting, HeldLatency) and change.wanted.isdecimal():
                 return int(change.wanted)
@@ -58,14 +66,20 @@ def choose_hold_us(
 
 
 def _remedies(
-    checks: Sequence[Check], host: Host, situation: Situation, profile: Profile
+    checks: Sequence[Check],
+    host: Host,
+    situation: Situation,
+    profile: Profile,
+    only: Collection[str] | None,
 ) -> Iterator[tuple[Check, State, Remedy]]:
     for check in checks:
         state = check.inspect(host, situation).state
         if state is State.NOT_APPLICABLE:
             continue
         for remedy in check.propose(host, situation):
-            if remedy.profile <= profile and not remedy.measure:
+            is_of_profile = remedy.profile <= profile and not remedy.measure
+            is_named = not {check.id, remedy.id}.isdisjoint(only or ())
+            if is_of_profile if only is None else is_named:
                 yield check, state, remedy
 
 
