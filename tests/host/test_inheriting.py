@@ -10,7 +10,7 @@ from host_tree import TreeWriter, tree
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread, find_inheriting, give_back
 from taut.host.journal_lines import Entry
-from taut.host.settings import ThreadAffinity
+from taut.host.settings import PlacedFile, ThreadAffinity
 
 ENTRY = Entry(
     generation=1,
@@ -71,6 +71,18 @@ def test_a_later_thread_of_the_number_of_one_that_was_moved_is_another(
     host = tree(tmp_path, threads(shell, (101, 100, "0-1", 4000)))
 
     assert find_inheriting(host, [ENTRY]) == []
+
+
+def test_who_chose_its_cores_before_its_parent_was_moved_keeps_them(tmp_path: Path) -> None:
+    """Whatever else was applied before, in this boot or another."""
+    host = tree(tmp_path, threads(SHELL, (101, 100, "0-1", 500), (102, 100, "0-2", 500)))
+    placed = replace(ENTRY, setting=PlacedFile("/etc/a"), boot="older", uptime_ticks=100)
+    first = replace(ENTRY, wanted="0-2", uptime_ticks=200)
+    second = replace(ENTRY, generation=2, old="0-2")
+
+    found = find_inheriting(host, [second, first, placed])
+
+    assert numbers(found) == [102]
 
 
 def test_where_no_thread_was_moved_nobody_looks(tmp_path: Path) -> None:

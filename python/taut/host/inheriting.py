@@ -39,7 +39,8 @@ class _Moved:
     """What applies made of a thread's cores, one after the other."""
 
     before: str
-    masks: frozenset[CpuSet]
+    masks: Mapping[CpuSet, int]
+    """When the apply that gave it these cores began, in the unit of start times."""
 
 
 def give_back(
@@ -73,7 +74,6 @@ def find_inheriting(host: Host, entries: Sequence[Entry]) -> list[InheritingThre
     moved = _moved(host, entries)
     if not moved:
         return []
-    began = min(entry.uptime_ticks for entry in entries if entry.uptime_ticks > 0)
     threads = list(_threads(host))
     above = {thread.process: thread.parent for thread in threads}
     movers: dict[int, list[_Moved]] = {}
@@ -82,9 +82,11 @@ def find_inheriting(host: Host, entries: Sequence[Entry]) -> list[InheritingThre
             movers.setdefault(thread.process, []).append(moved[thread.number])
     found = []
     for thread in threads:
-        before = None if thread.number in moved else _before(thread, above, movers)
         started = start_ticks(host, thread.number)
-        if before is not None and started is not None and started >= began:
+        if started is None or thread.number in moved:
+            continue
+        before = _before(thread, started, above, movers)
+        if before is not None:
             setting = ThreadAffinity(thread.number, thread.comm, started)
             found.append(InheritingThread(setting, thread.cores, before))
     return found
@@ -99,9 +101,9 @@ def _moved(host: Host, entries: Sequence[Entry]) -> Mapping[int, _Moved]:
             continue
         if start_ticks(host, setting.thread) != setting.start_ticks:
             continue
-        mask = frozenset({_cores(entry.in_force or entry.wanted)})
         later = found.get(setting.thread)
-        found[setting.thread] = _Moved(entry.old, mask | later.masks if later else mask)
+        mask = {_cores(entry.in_force or entry.wanted): entry.uptime_ticks}
+        found[setting.thread] = _Moved(entry.old, {**later.masks, **mask} if later else mask)
     return found
 
 
@@ -121,14 +123,18 @@ def _threads(host: Host) -> Iterable[_Thread]:
 
 
 def _before(
-    thread: _Thread, above: Mapping[int, int], movers: Mapping[int, Sequence[_Moved]]
+    thread: _Thread,
+    started: int,
+    above: Mapping[int, int],
+    movers: Mapping[int, Sequence[_Moved]],
 ) -> str | None:
     """Give what the nearest thread above it with its cores had before it was moved; None: none."""
     cores = _cores(thread.cores)
     process, seen = thread.process, set[int]()
     while process and process not in seen:
         for moved in movers.get(process, ()):
-            if cores in moved.masks and cores != _cores(moved.before):
+            began = moved.masks.get(cores)
+            if began is not None and started >= began and cores != _cores(moved.before):
                 return moved.before
         seen.add(process)
         process = above.get(process, 0)
