@@ -3,6 +3,7 @@ from dataclasses import replace
 from check_rows import KVM_HOST, NOBODY, bad, each, good, skipped, unseen
 from host_threads import BOUND, KERNEL, thread_files
 from host_tree import BARE_METAL, SLEEP
+from taut.host.view import NOHZ_FULL
 
 OFF = {"/proc/stat": "cpu 0\n"}
 ON = OFF | {"/proc/pressure/cpu": "some avg10=0.00\n"}
@@ -44,10 +45,14 @@ def per_core(rcuc: int, ktimers: int, ksoftirqd: int) -> dict[str, str]:
 
 
 ROWS = (
-    good("K13", kernel(2, "kthreadd", "0-1")),
+    good("K13", kernel(2, "kthreadd", "0-1") | {NOHZ_FULL: "2-3\n"}),
     # No patch of the kernel is proposed.
     bad("K13", kernel(2, "kthreadd", "0-3"), cores=(2, 3), remedies="by-hand"),
+    # Where somebody moved kthreadd (R22), its children still start everywhere.
+    bad("K13", kernel(2, "kthreadd", "0-1") | {NOHZ_FULL: "(null)\n"}, "nohz_full: none"),
+    bad("K13", kernel(2, "kthreadd", "0-1") | {NOHZ_FULL: "3\n"}, cores=(2,)),
     bad("K13", KTHREAD_CPUS | kernel(2, "kthreadd", "0-1"), "ignores"),
+    good("K13", {"/proc/cmdline": "kthread_cpus=0-1\n"} | kernel(2, "kthreadd", "0-1")),
     unseen("K13", {}),
     unseen("K13", kernel(2, "kthreadd", "all")),
     good("K26", ON | kernel(77, "psimon", "0-1")),

@@ -40,7 +40,10 @@ _LEAST = {"rcuc": 4, "ktimers": 2, "ksoftirqd": 2}
 
 
 def new_threads(see: View) -> Finding:
-    """kthread_cpus= is a patch of some distributions; nohz_full= does the same on any kernel."""
+    """kthread_cpus= is a patch of some distributions; nohz_full= does the same on any kernel.
+
+    Each new thread gets what these two leave, not the cores of kthreadd, which may have been moved.
+    """
     asked = parameters(see, "kthread_cpus")
     ignored = boot_lines(see, "Unknown kernel command line parameters")
     if asked and any("kthread_cpus" in line for line in ignored):
@@ -50,7 +53,12 @@ def new_threads(see: View) -> Finding:
     if not mothers:
         return see.unknown("kthreadd is not visible", KERNEL_THREADS)
     cores = mothers[0].allowed
-    return see.none_in(cores, f"kthreadd may run on {shown(cores)}")
+    observed = f"kthreadd may run on {shown(cores)}"
+    if asked:
+        return see.none_in(cores, observed)
+    tickless = see.list_of_cores(NOHZ_FULL) or ()
+    reached = tuple(core for core in see.online if core in cores or core not in tickless)
+    return see.none_in(reached, f"{observed}, nohz_full: {shown(tickless)}")
 
 
 def pressure_monitors(see: View) -> Finding:
@@ -240,8 +248,8 @@ CHECKS = (
                 "nohz_full= (K06) keeps them away from the next boot on; R22 moves those that run",
             ),
         ),
-        why="unbound kernel threads may run on every core the kernel set aside for them at boot, "
-        "which kthreadd shows; one that wakes on a poll core costs a context switch and its work",
+        why="a new kernel thread may run on every core that nohz_full did not set aside at boot, "
+        "wherever kthreadd runs; one that wakes on a poll core costs a context switch and its work",
         source="StarlingX's patch; rt-conf; kernel/kthread.c",
     ),
     Check(
