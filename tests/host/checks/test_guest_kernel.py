@@ -53,6 +53,12 @@ def watched(before: dict[str, str], after: dict[str, str]) -> Situation:
     return replace(GUEST, watched=Watched(5.0, before, after))
 
 
+HYPER_V = replace(
+    watched(calls(117), calls(120)),
+    machine=replace(BARE_METAL, hypervisor="Microsoft Corporation Virtual Machine"),
+)
+
+
 ROWS = (
     good("G03", DEDICATED | calls(0), on=GUEST),
     bad(
@@ -78,6 +84,7 @@ ROWS = (
     unseen("G03", {}, on=GUEST),
     unseen("G03", DEDICATED | {INTERRUPTS: "HYP: \x00\n"}, on=GUEST),
     skipped("G03", SHARED, on=ARM),
+    skipped("G03", calls(120), "another hypervisor", on=HYPER_V),
     good("G04", QUIET, on=GUEST),
     *(
         bad("G04", {**QUIET, path: text}, words, on=GUEST, does=(parameter,))

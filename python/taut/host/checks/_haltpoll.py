@@ -22,6 +22,11 @@ def has_haltpoll(see: View) -> bool:
     governors = see.read(_GOVERNORS)
     if governors is not None:
         return "haltpoll" in governors.split()
+    return may_be_kvm(see)
+
+
+def may_be_kvm(see: View) -> bool:
+    """Whether the hypervisor's name is not another's."""
     name = (see.machine.hypervisor or "").lower()
     return not any(other in name for other in _OTHERS)
 

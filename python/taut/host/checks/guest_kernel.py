@@ -8,7 +8,13 @@ from taut.host.boot.item import KernelParameter, SysfsValue
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import booted_with, log_lines
 from taut.host.checks._callbacks import callback_threads, offloaded
-from taut.host.checks._haltpoll import COST, halts, has_haltpoll, need_idling
+from taut.host.checks._haltpoll import (
+    COST,
+    halts,
+    has_haltpoll,
+    may_be_kvm,
+    need_idling,
+)
 from taut.host.checks._interrupts import COUNTS, total
 from taut.host.isolated import BOOT, isolated
 from taut.host.table import (
@@ -27,7 +33,8 @@ from taut.host.table import (
 from taut.host.view import CPU, NAME_CORES, NOHZ_FULL, WATCH, View, mask_in
 
 _ROW = "HYP"
-"""Counts the host's call-backs; KVM makes them for asynchronous page faults only."""
+"""Counts the host's call-backs; KVM makes them for asynchronous page faults only, Hyper-V and Xen
+for every event of a device."""
 _DEDICATED = "PV spinlocks disabled with KVM_HINTS_REALTIME"
 # What a kernel sets up only without the hint (arch/x86/kernel/kvm.c).
 _SHARED = ("setup pv remote TLB flush", "setup PV sched yield", "PV spinlocks enabled")
@@ -58,6 +65,8 @@ def paravirtual(see: View) -> Finding:
     """Read what the kernel set up, and count call-backs."""
     if not see.machine.is_x86:
         see.skip("x86 only")
+    if not may_be_kvm(see):
+        see.skip("not asked of a guest of another hypervisor than KVM")
     seen = _look(see)
     observed = _observed(seen)
     if seen.is_dedicated is False or (seen.rise or 0) > 0:
