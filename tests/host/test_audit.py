@@ -96,6 +96,32 @@ def test_isolated_cores_poll(tmp_path: Path) -> None:
     assert find_situation(tree(tmp_path, files)).cores == (3,)
 
 
+@pytest.mark.parametrize(
+    ("ours", "cores"),
+    [
+        ({"/proc/self/status": "Cpus_allowed_list:\t1,3\n"}, (3,)),
+        ({"/proc/self/status": "Cpus_allowed_list:\t0-1\n"}, ()),
+        # Whatever core this process keeps to itself.
+        (
+            {
+                "/proc/self/status": "Cpus_allowed_list:\t1\n",
+                "/sys/fs/cgroup/cpuset.cpus.effective": "1,3\n",
+            },
+            (3,),
+        ),
+        ({}, (2, 3)),
+    ],
+)
+def test_of_isolated_cores_those_of_a_container_poll(
+    ours: dict[str, str], cores: tuple[int, ...], tmp_path: Path
+) -> None:
+    isolated = {**CORES, "/sys/devices/system/cpu/isolated": "2-3\n"}
+
+    assert find_situation(tree(tmp_path / "bare", {**isolated, **ours})).cores == (2, 3)
+    container = tree(tmp_path / "container", {**isolated, **ours, "/.dockerenv": ""})
+    assert find_situation(container).cores == cores
+
+
 def test_cores_of_a_partition_poll_where_the_kernel_does_not_sum_them_up(tmp_path: Path) -> None:
     group = "/sys/fs/cgroup/taut"
     files = {**CORES, f"{group}/cpuset.cpus.partition": "isolated\n", f"{group}/cpuset.cpus": "1\n"}

@@ -12,6 +12,7 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.isolated import isolated
 from taut.host.machine import Machine, read_machine
+from taut.host.own_group import own_cores
 from taut.host.polling import find_polling, runs_guests
 from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
 from taut.host.table import Check
@@ -81,11 +82,15 @@ def find_situation(
         check_cores(cores, online)
     for name in interfaces or ():
         _check_interface(name, host)
+    role = role or find_role(host, machine)
+    # What is isolated beside a container's cores is not its own.
+    ours = own_cores(host) if role is Role.CONTAINER else ()
+    found = _poll_cores(host, online, ours or online, polling.cores) if cores is None else cores
     return Situation(
-        role=role or find_role(host, machine),
+        role=role,
         machine=machine,
         online=online,
-        cores=_poll_cores(host, online, polling.cores) if cores is None else cores,
+        cores=found,
         processes=polling.processes,
         interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
         waiting=waiting,
@@ -201,11 +206,11 @@ def _row(check: Check, host: Host, situation: Situation) -> Row:
     return Row(check, finding, remedies)
 
 
-def _poll_cores(host: Host, online: CpuSet, polled: CpuSet) -> CpuSet:
-    """Give the isolated cores; without any, those that something polls on."""
+def _poll_cores(host: Host, online: CpuSet, ours: CpuSet, polled: CpuSet) -> CpuSet:
+    """Give the isolated cores among ours; without any, those that something polls on."""
     found = isolated(host)
     for cores in (found.cores if found else (), host.cores(NOHZ_FULL)):
-        alone = tuple(core for core in cores if core in online)
+        alone = tuple(core for core in cores if core in online and core in ours)
         if alone and alone != online:
             return alone
     return polled if set(polled) != set(online) else ()

@@ -3,16 +3,15 @@
 import re
 from collections.abc import Iterable
 
-from taut.core.cpus import CpuSet, cores_in, format_cpu_list
+from taut.core.cpus import format_cpu_list
 from taut.host.check import Finding, Remedy
 from taut.host.checks._interrupts import action_of
 from taut.host.checks._tracing import tracefs
+from taut.host.own_group import CGROUPS, STATUS, own_cores, own_group_file
 from taut.host.table import CONTAINERS, CRITICAL, MAJOR, NOTE, Check, by_hand, on_the_host
 from taut.host.threads import some
 from taut.host.view import CPU, View
 
-_CGROUPS = "/sys/fs/cgroup"
-_STATUS = "/proc/self/status"
 _MOUNTS = "/proc/self/mounts"
 # A mount of a longer path hides the shorter one: runtimes bind /proc/sys read-only over /proc.
 _PLACES = ("/sys", "/proc", "/proc/sys", "/proc/irq")
@@ -28,9 +27,7 @@ _MAY_COUNT = 1 << 21 | 1 << 38
 
 def exclusive_cores(see: View) -> Finding:
     """From inside a container, only sharing all cores can be told for certain."""
-    path = _cgroup_file(see, "cpuset.cpus.effective")
-    # Of cgroup v1 the mask of this process tells the same.
-    ours = (see.list_of_cores(path) if path else _allowed(see)) or ()
+    ours = own_cores(see.host)
     online = see.list_of_cores(f"{CPU}/online") or ()
     if not ours or not online:
         needs = "a readable cpuset.cpus.effective (or /proc/self/status) and /sys"
@@ -51,29 +48,10 @@ def _siblings(see: View, core: int) -> set[int]:
     return set(see.list_of_cores(f"{CPU}/cpu{core}/topology/thread_siblings_list") or ())
 
 
-def _allowed(see: View) -> CpuSet:
-    """Cores this process may run on; none: not told."""
-    return cores_in(see.host.fields(_STATUS).get("Cpus_allowed_list")) or ()
-
-
-def _cgroup_file(see: View, name: str) -> str | None:
-    """Path of a file of our own cgroup (v2); None where there is none.
-
-    With a namespace of its own a container sees its cgroup as the root; without, as a path.
-    """
-    for line in (see.read("/proc/self/cgroup") or "").splitlines():
-        path = line.removeprefix("0::")
-        if path != line and path.startswith("/") and ".." not in path.split("/"):
-            own = f"{_CGROUPS}{path.rstrip('/')}/{name}"
-            if see.is_there(own):
-                return own
-    return f"{_CGROUPS}/{name}" if see.is_there(f"{_CGROUPS}/{name}") else None
-
-
 def interrupts(see: View) -> Finding:
     """/proc/irq is the machine's, in a container too."""
     numbers = [int(name) for name in see.names("/proc/irq") if name.isdecimal()]
-    cores = see.cores or _allowed(see)
+    cores = see.cores or own_cores(see.host)
     if not numbers or not cores:
         needs = "/proc/irq of the machine; run taut host audit on the host"
         see.cannot_tell("interrupts or cores are not told here", needs)
@@ -107,7 +85,7 @@ def writable_settings(see: View) -> Finding:
 
 def plan_outside(see: View) -> Iterable[Remedy]:
     """Advise to apply the same plan on the host."""
-    cores = format_cpu_list(see.cores or _allowed(see))
+    cores = format_cpu_list(see.cores or own_cores(see.host))
     named = f" --cores {cores}" if cores else ""
     return (on_the_host(f"taut host plan --role poll-core{named}, then apply"),)
 
@@ -149,8 +127,8 @@ def _huge_pages(see: View) -> dict[str, str]:
     """Give the limit of each size, as far as there is one."""
     found = {}
     for size in ("2MB", "1GB"):
-        path = _cgroup_file(see, f"hugetlb.{size}.max")
-        path = path or f"{_CGROUPS}/hugetlb/hugetlb.{size}.limit_in_bytes"
+        path = own_group_file(see.host, f"hugetlb.{size}.max")
+        path = path or f"{CGROUPS}/hugetlb/hugetlb.{size}.limit_in_bytes"
         if text := see.read(path):
             found[size] = text[:20]
     return found
@@ -158,11 +136,11 @@ def _huge_pages(see: View) -> dict[str, str]:
 
 def tracing(see: View) -> Finding:
     """Nothing here makes a gap; without it gaps stay unexplained. Tries what a trace would."""
-    status = see.host.fields(_STATUS)
+    status = see.host.fields(STATUS)
     seccomp, capabilities = status.get("Seccomp"), status.get("CapEff")
     paranoid = see.number(_PARANOID)
     if seccomp is None or capabilities is None or paranoid is None:
-        see.cannot_tell("rights are not told", f"readable {_STATUS} and {_PARANOID}")
+        see.cannot_tell("rights are not told", f"readable {STATUS} and {_PARANOID}")
     try:
         may_count = bool(int(capabilities, 16) & _MAY_COUNT) or paranoid <= _MOST_PARANOID
     except ValueError:
@@ -177,7 +155,7 @@ def tracing(see: View) -> Finding:
 
 def partition(see: View) -> Finding:
     """The kernel takes validity back by itself, and says why in the same file."""
-    path = _cgroup_file(see, _PARTITION)
+    path = own_group_file(see.host, _PARTITION)
     if path is None:
         see.skip(f"no {_PARTITION} here: cgroup v1, or the root of all cgroups")
     text = see.text(path)
@@ -276,7 +254,7 @@ CHECKS = (
         partition,
         "isolated (or root), valid whenever it is read",
         roles=CONTAINERS,
-        watches=(f"{_CGROUPS}/{_PARTITION}", f"{_CGROUPS}/*/{_PARTITION}"),
+        watches=(f"{CGROUPS}/{_PARTITION}", f"{CGROUPS}/*/{_PARTITION}"),
         remedies=on_the_host(
             "free the partition's cores of every other cpuset, bring them online, then write"
             f" isolated to the container's {_PARTITION} again"
