@@ -54,6 +54,30 @@ def test_a_machine_with_a_hypervisor_is_a_guest(tmp_path: Path) -> None:
     assert find_role(host, read_machine(host)) is Role.KVM_GUEST
 
 
+VENDOR, PRODUCT = "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"
+
+
+@pytest.mark.parametrize(
+    ("files", "role"),
+    [
+        ({VENDOR: "QEMU\n"}, Role.KVM_GUEST),
+        ({VENDOR: "Amazon EC2\n", PRODUCT: "c7g.2xlarge\n"}, Role.KVM_GUEST),
+        ({VENDOR: "Amazon EC2\n", PRODUCT: "c7g.metal\n"}, Role.POLL_CORE),
+        ({"/commands/systemd-detect-virt --vm": "kvm\n"}, Role.KVM_GUEST),
+        ({"/commands/systemd-detect-virt --vm": "none\n"}, Role.POLL_CORE),
+        ({}, Role.POLL_CORE),
+    ],
+)
+def test_an_arm_guest_is_known_by_its_firmware(
+    files: dict[str, str], role: Role, tmp_path: Path
+) -> None:
+    """Its processor has no flag that tells."""
+    arm = {"/proc/cpuinfo": "CPU implementer\t: 0x41\nFeatures\t: fp asimd\n"}
+    host = tree(tmp_path, arm | files)
+
+    assert find_role(host, read_machine(host)) is role
+
+
 def test_a_machine_that_runs_guests_is_their_host(tmp_path: Path) -> None:
     files = {"/proc/9/comm": "qemu-system-x86\n", "/proc/9/task/10/comm": "CPU 0/KVM\n"}
     host = tree(tmp_path, files)

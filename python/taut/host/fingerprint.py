@@ -10,6 +10,8 @@ _CPU = "/sys/devices/system/cpu"
 _HUGEPAGES = "/sys/kernel/mm/hugepages"
 # CPU flags that decide what a time stamp means, and whether this is a guest.
 _FLAGS = ("constant_tsc", "nonstop_tsc", "tsc_known_freq", "tsc_reliable", "rdtscp", "hypervisor")
+# What the firmware of virtual machines calls them.
+_VIRTUAL = ("qemu", "kvm", "virtual machine", "amazon ec2", "google compute engine", "openstack")
 _MEMORY = ("MemTotal", "MemAvailable", "SwapTotal")
 
 
@@ -43,13 +45,25 @@ def fingerprint(host: Host, pci_addresses: Sequence[str] = ()) -> dict[str, Json
 
 def hypervisor(host: Host) -> str | None:
     """Name of the hypervisor this machine is a guest of; None on bare metal."""
-    flags = host.fields("/proc/cpuinfo").get("flags", "").split()
-    if "hypervisor" not in flags:
-        return None
+    flags = host.fields("/proc/cpuinfo").get("flags")
     vendor = host.read("/sys/class/dmi/id/sys_vendor")
     product = host.read("/sys/class/dmi/id/product_name")
     named = " ".join(filter(None, (vendor, product)))
+    if flags is None:
+        return _without_flags(host, named)
+    if "hypervisor" not in flags.split():
+        return None
     return named or host.read("/sys/hypervisor/type") or "unknown"
+
+
+def _without_flags(host: Host, named: str) -> str | None:
+    """Processors other than x86 do not tell: the firmware's name does, or what systemd finds."""
+    if named.endswith(".metal"):  # Amazon EC2, without a hypervisor
+        return None
+    if any(word in named.lower() for word in _VIRTUAL):
+        return named
+    found = host.command("systemd-detect-virt", "--vm")
+    return None if found in (None, "none") else named or found
 
 
 def hugepages(host: Host) -> dict[str, dict[str, str | None]]:
