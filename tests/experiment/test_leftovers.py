@@ -11,7 +11,7 @@ from taut.experiment import leftovers
 from taut.host.host import Host
 from taut.host.state import HostState, HostStates
 from taut.testbed import cleanup
-from taut.testbed.leftovers import Places, find_leftovers
+from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
 
 FILES = {
@@ -32,6 +32,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     places = Places((nowhere / "tracing",), nowhere / "mounts", nowhere / "proc")
     (nowhere / "tracing/instances").mkdir(parents=True)
     monkeypatch.setattr(leftovers, "find_leftovers", lambda: find_leftovers(places))
+    monkeypatch.setattr(leftovers, "remove_leftovers", lambda: remove_leftovers(places))
     base = tmp_path / "base"
     base.mkdir(mode=0o700)
     return base
@@ -90,6 +91,8 @@ def test_a_journal_of_another_machine_does_not_hide_the_rest(base: Path, tmp_pat
     (base / "cccc").mkdir()
 
     assert leftovers.find(base, host) == [f"folder {base / 'cccc'}"]
+    assert f"folder {base / 'cccc'}" in leftovers.clean(base, host)
+    assert not (base / "cccc").exists()
 
 
 @pytest.mark.parametrize(
