@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar import cases
-from taut.core.cpus import cpu_mask, format_cpu_list, parse_cpu_list, parse_cpu_mask
+from taut.core.cpus import cores_in, cpu_mask, format_cpu_list, parse_cpu_list, parse_cpu_mask
 from taut.core.errors import InputError
 
 
@@ -25,6 +25,13 @@ def test_lists_are_read_as_the_data_plane_reads_them(text: str, written: str | N
 def test_what_is_no_list_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="cores"):
         parse_cpu_list(text)
+
+
+def test_of_a_kernel_more_cores_are_read_than_anybody_can_name() -> None:
+    assert cores_in("0-2047\n") == tuple(range(2048))
+    assert cores_in("0-99999999999") is None
+    with pytest.raises(InputError, match="cores up to 1023"):
+        parse_cpu_list("0-2047")
 
 
 @given(st.sets(st.integers(min_value=0, max_value=300)))

@@ -2,10 +2,15 @@ from pathlib import Path
 
 import pytest
 
+from host_threads import thread_files
+from host_tree import Link, TreeWriter, put, tree
 from taut.core.errors import MissingToolError
 from taut.host import capability
+from taut.host.apply import Wish, apply_changes
 from taut.host.capability import Status
 from taut.host.host import Host
+from taut.host.setting import Change
+from taut.host.settings import ThreadAffinity
 from taut.records.documents.json_form import parse
 from taut.records.documents.trial import ClockReading
 
@@ -30,8 +35,58 @@ def test_two_cores_measure_and_three_measure_better(
     assert bool(found.remedy) == (status != Status.YES)
 
 
+def test_the_cores_of_a_container_count(tmp_path: Path) -> None:
+    host = _cores(tmp_path, "0-63")
+    put(tmp_path, "/proc/self/status", "Cpus_allowed_list:\t3\n")
+
+    found = capability.check_cores(host)
+
+    assert found.status == Status.LIMITED
+    assert found.observed == "64 online (0-63), 1 to use here (3)"
+
+
+def test_cores_beyond_those_that_taut_can_name_are_counted(tmp_path: Path) -> None:
+    found = capability.check_cores(_cores(tmp_path, "0-2047"))
+
+    assert (found.status, found.observed) == (Status.YES, "2048 online (0-2047)")
+
+
 def test_isolation_is_seen(tmp_path: Path) -> None:
-    assert capability.check_isolation(_cores(tmp_path, "0-3", "2-3")).status == Status.YES
+    found = capability.check_isolation(_cores(tmp_path, "0-3", "2-3"))
+
+    assert (found.status, found.observed) == (Status.YES, "cores 2-3 isolated at boot")
+    assert capability.check_isolation(_cores(tmp_path / "none", "0-3")).status == Status.LIMITED
+
+
+def test_cores_that_are_set_apart_without_a_boot_are_isolated(tmp_path: Path) -> None:
+    by_cpuset = _cores(tmp_path / "cpuset", "0-3", "3")
+    put(by_cpuset.root, "/sys/fs/cgroup/cpuset.cpus.isolated", "2\n")
+    found = capability.check_isolation(by_cpuset)
+    assert found.status == Status.YES
+    assert found.observed == "core 2 isolated by cpusets; core 3 isolated at boot"
+
+    by_apply = _cores(tmp_path / "apply", "0-3")
+    tree(by_apply.root, thread_files(700, "cc1", "0-3"))
+    away = Change(ThreadAffinity(700, "cc1", 7000), "0-1")
+    apply_changes(by_apply, TreeWriter(by_apply), [Wish("R24-now", away)])
+    found = capability.check_isolation(by_apply)
+    assert found.status == Status.YES
+    assert found.observed == "cores 2-3 set apart by `taut host apply`"
+
+
+@pytest.mark.parametrize(("free", "status"), [("0", Status.LIMITED), ("64", Status.YES)])
+def test_pages_that_nobody_here_may_add_are_not_promised(
+    free: str, status: Status, tmp_path: Path
+) -> None:
+    pages = "/sys/kernel/mm/hugepages/hugepages-2048kB"
+    # A number that not even root may write, as where /sys is read-only.
+    fixed = Link("/proc/sys/kernel/ngroups_max")
+    host = tree(tmp_path, {f"{pages}/nr_hugepages": fixed, f"{pages}/free_hugepages": f"{free}\n"})
+
+    found = capability.check_hugepages(host)
+
+    assert found.status == status
+    assert "a run adds" not in found.observed
 
 
 def _clock_says(monkeypatch: pytest.MonkeyPatch, answer: dict[str, object]) -> None:

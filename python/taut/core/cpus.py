@@ -10,6 +10,8 @@ CpuSet = tuple[int, ...]
 
 MAX_CORES = 1024
 """What the data plane can name (CPU_SETSIZE of the C library); kernels can be built for more."""
+_KERNEL_CORES = 1 << 16
+"""More than any kernel is built for."""
 _DIGITS = 5  # int() refuses texts of thousands
 _PART = re.compile(r" *([0-9]+) *(?:- *([0-9]+) *)?")
 _WORD = re.compile(r"[0-9a-fA-F]{1,8}")
@@ -36,14 +38,23 @@ def parse_cpu_list(text: str) -> CpuSet:
 
     InputError where a part of it is no core, runs backwards, or is more than taut can name.
     """
+    return _parsed(text, MAX_CORES)
+
+
+def parse_shown_list(text: str) -> CpuSet:
+    """Read a list that the kernel shows, as parse_cpu_list, with as many cores as it may have."""
+    return _parsed(text, _KERNEL_CORES)
+
+
+def _parsed(text: str, most: int) -> CpuSet:
     cores: set[int] = set()
     for part in text.strip().split(",") if text.strip() else ():
         match = _PART.fullmatch(part)
         if match is None:
             raise InputError(f"cores {text!r}: {part!r} is no core; write a list like 0-3,8")
         first, last = match[1], match[2] or match[1]
-        if len(last.lstrip("0")) > _DIGITS or int(last) >= MAX_CORES:
-            raise InputError(f"cores {text!r}: taut knows cores up to {MAX_CORES - 1}, not {last}")
+        if len(last.lstrip("0")) > _DIGITS or int(last) >= most:
+            raise InputError(f"cores {text!r}: taut knows cores up to {most - 1}, not {last}")
         if len(first.lstrip("0")) > _DIGITS or int(last) < int(first):
             raise InputError(f"cores {text!r}: {part!r} runs backwards; write a list like 0-3,8")
         cores.update(range(int(first), int(last) + 1))
@@ -57,7 +68,7 @@ def cores_in(text: str | None) -> CpuSet | None:
     if text.strip() in ("", "(null)"):
         return ()
     try:
-        return parse_cpu_list(text)
+        return parse_shown_list(text)
     except (InputError, ValueError):
         return None
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taut.core.binaries import find_binary
-from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list
+from taut.core.cpus import CpuSet, format_cpu_list, parse_shown_list
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.core.timings import stage
 from taut.explain.process import explain_events
@@ -92,7 +92,7 @@ def _pinned_threads(host: Host, pid: int) -> dict[int, int]:
     pinned: dict[int, list[str]] = defaultdict(list)
     for thread in names:
         status = host.fields(f"/proc/{pid}/task/{thread}/status")
-        allowed = parse_cpu_list(status.get("Cpus_allowed_list", ""))
+        allowed = parse_shown_list(status.get("Cpus_allowed_list", ""))
         if len(allowed) == 1:
             pinned[allowed[0]].append(f"/proc/{pid}/task/{thread}")
     return {core: int(Path(_polling(host, pinned[core])).name) for core in sorted(pinned)}

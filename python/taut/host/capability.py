@@ -9,11 +9,15 @@ from enum import StrEnum
 
 from taut.binaries.clock import read_clock
 from taut.core.binaries import BINARIES, find_binary_or_none, how_to_get
-from taut.core.cpus import format_cpu_list
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import MissingToolError, TautError
+from taut.host.apart import cores_apart
 from taut.host.dpdk import dpdk_version
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
+from taut.host.isolated import isolated
+from taut.host.own_group import own_cores
+from taut.host.view import named
 
 # Generator and forwarder, 64 MB each, in pages of 2 MB.
 _WANTED_HUGEPAGES = 64
@@ -78,13 +82,15 @@ def check_clock(host: Host) -> Capability:
 
 def check_cores(host: Host) -> Capability:
     """Generator and device each need a core; the system needs one too."""
-    online = host.online_cores()
+    online, usable = host.online_cores(), _usable(host)
     observed = f"{len(online)} online ({format_cpu_list(online)})"
-    if len(online) < 2:
+    if usable != online:
+        observed += f", {len(usable)} to use here ({format_cpu_list(usable)})"
+    if len(usable) < 2:
         return Capability(
             "cores", Status.LIMITED, observed, "use 2 cores: generator and device share this one"
         )
-    if len(online) < 3:
+    if len(usable) < 3:
         return Capability(
             "cores",
             Status.LIMITED,
@@ -94,11 +100,24 @@ def check_cores(host: Host) -> Capability:
     return Capability("cores", Status.YES, observed)
 
 
+def _usable(host: Host) -> CpuSet:
+    """Give the cores a run would use, as it finds them: of its cpuset, and those set apart."""
+    online, apart = host.online_cores(), cores_apart(host)
+    mine = (cpuset_cores() if host.is_live else own_cores(host)) or online
+    return tuple(core for core in online if core in mine or core in apart)
+
+
 def check_isolation(host: Host) -> Capability:
     """Cores the scheduler leaves alone make tails those of the device."""
-    isolated = host.isolated_cores()
-    if isolated:
-        return Capability("isolation", Status.YES, f"isolated cores {format_cpu_list(isolated)}")
+    found = isolated(host)
+    by_cpusets = dict.fromkeys(found.cores if found else (), "isolated by cpusets")
+    why = {**by_cpusets, **cores_apart(host)}
+    said = [
+        f"{named(tuple(core for core in why if why[core] == each))} {each}"
+        for each in dict.fromkeys(why.values())
+    ]
+    if said:
+        return Capability("isolation", Status.YES, "; ".join(said))
     return Capability(
         "isolation",
         Status.LIMITED,
@@ -141,13 +160,17 @@ def check_hugepages(host: Host) -> Capability:
         )
     free = int(host.read(f"{_HUGEPAGES}/free_hugepages") or 0)
     observed = f"{free} of {total} free"
-    if free >= _WANTED_HUGEPAGES or os.geteuid() == 0:
+    # A container's root may find /sys read-only.
+    if os.access(host.root / f"{_HUGEPAGES}/nr_hugepages".lstrip("/"), os.W_OK):
         return Capability("hugepages", Status.YES, f"{observed}; a run adds and returns its own")
+    if free >= _WANTED_HUGEPAGES:
+        return Capability("hugepages", Status.YES, observed)
+    who = "on the host: /sys is read-only here" if os.geteuid() == 0 else "as root"
     return Capability(
         "hugepages",
         Status.LIMITED,
         observed,
-        f"echo {_WANTED_HUGEPAGES} > {_HUGEPAGES}/nr_hugepages (as root)",
+        f"echo {_WANTED_HUGEPAGES} > {_HUGEPAGES}/nr_hugepages ({who})",
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 
-from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_list, parse_cpu_mask
+from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_mask, parse_shown_list
 from taut.core.errors import InputError, TautError
 from taut.host.audit import Audit, Row, check_cores
 from taut.host.check import Profile, Remedy, Rollback
@@ -176,7 +176,7 @@ def _danger(situation: Situation, change: Change) -> str:
 def _cores(setting: FileSetting, text: str) -> CpuSet:
     is_list = setting.form == "list" or setting.path.endswith("_list")
     try:
-        return parse_cpu_list(text) if is_list else parse_cpu_mask(text)
+        return parse_shown_list(text) if is_list else parse_cpu_mask(text)
     except (ValueError, InputError):
         return ()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taut.core.cpus import CpuSet, parse_cpu_list
+from taut.core.cpus import CpuSet, parse_shown_list
 from taut.core.errors import InputError
 from taut.core.files import TEMPORARY_PREFIX
 from taut.records.documents.soak import Latency
@@ -126,7 +126,7 @@ def measured_cores(run: Path) -> CpuSet:
             parent = _status(generator, "PPid")
             for child in (_PROC / parent / "task" / parent / "children").read_text().split():
                 for task in (_PROC / child / "task").iterdir():
-                    cores = parse_cpu_list(_status(int(task.name), "Cpus_allowed_list"))
+                    cores = parse_shown_list(_status(int(task.name), "Cpus_allowed_list"))
                     # Who polls is bound to one core; who may run anywhere chooses none.
                     found.update(cores if len(cores) == 1 else ())
     return tuple(sorted(found))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_cpu_list
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_shown_list
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.experiment import leftovers, tracing
 from taut.experiment.progress import Progress
@@ -55,7 +55,7 @@ class Process:
             raise TautError(f"{who} ended while it was measured: the host is as it was")
         for core, thread in self.threads.items():
             allowed = host.fields(f"/proc/{thread}/status").get("Cpus_allowed_list", "")
-            if parse_cpu_list(allowed) != (core,):
+            if parse_shown_list(allowed) != (core,):
                 raise TautError(
                     f"thread {thread} of {who} was moved from core {core} to {allowed} while it "
                     "was measured: the host is as it was"

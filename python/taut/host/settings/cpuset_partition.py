@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.core.cpus import format_cpu_list, parse_cpu_list
+from taut.core.cpus import format_cpu_list, parse_cpu_list, parse_shown_list
 from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.setting import HALF_MADE
@@ -75,7 +75,7 @@ class CpusetPartition:
         if in_force is None or value is None:
             return not in_force and not value
         try:
-            return parse_cpu_list(in_force) == parse_cpu_list(value)
+            return parse_shown_list(in_force) == parse_shown_list(value)
         except InputError:
             return in_force == value
 

@@ -4,7 +4,7 @@ import errno
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.core.cpus import parse_cpu_list, parse_cpu_mask
+from taut.core.cpus import parse_cpu_mask, parse_shown_list
 from taut.core.errors import InputError
 from taut.host.host import Host
 from taut.host.writer import Writer
@@ -63,7 +63,7 @@ class FileSetting:
             case "mask":
                 return parse_cpu_mask(text)
             case "list":
-                return parse_cpu_list(text)
+                return parse_shown_list(text)
             case "choice":
                 return _chosen(text)
             case _:

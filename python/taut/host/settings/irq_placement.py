@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.core.cpus import parse_cpu_list
+from taut.core.cpus import parse_shown_list
 from taut.host.host import Host
 from taut.host.writer import Writer
 
@@ -78,7 +78,7 @@ def bring_back(
 def is_within(value: str) -> bool:
     """Whether the core that serves is among the allowed."""
     allowed, _, serves = value.partition(_BETWEEN)
-    return set(parse_cpu_list(serves)) <= set(parse_cpu_list(allowed))
+    return set(parse_shown_list(serves)) <= set(parse_shown_list(allowed))
 
 
 def _allowed(value: str | None) -> str | None:

@@ -4,7 +4,7 @@ import errno
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taut.core.cpus import cores_in, parse_cpu_list
+from taut.core.cpus import cores_in, parse_shown_list
 from taut.host.host import Host
 from taut.host.writer import Writer
 
@@ -33,13 +33,13 @@ class ThreadAffinity:
     def write(self, writer: Writer, value: str | None) -> None:
         """Move it, if it is still there."""
         if value is not None and self.read(writer.host) is not None:
-            writer.set_affinity(self.thread, parse_cpu_list(value))
+            writer.set_affinity(self.thread, parse_shown_list(value))
 
     def agrees(self, in_force: str | None, value: str | None) -> bool:
         """Compare as sets; a thread that is gone agrees with everything."""
         if in_force is None or value is None:
             return True
-        return parse_cpu_list(in_force) == parse_cpu_list(value)
+        return parse_shown_list(in_force) == parse_shown_list(value)
 
     def unmovable(self, error: OSError) -> str | None:
         """Say so at EINVAL: the thread is bound to its core (PF_NO_SETAFFINITY, kthread_bind)."""
