@@ -26,6 +26,7 @@ def complete(line: str, shell: str = "bash") -> list[str]:
         ("taut host ap", ["plain,apply"]),
         ("taut host apply --pr", ["plain,--profile"]),
         ("taut host plan --device linux_br", ["plain,linux_bridge"]),
+        ("taut host plan --device testpmd,sl", ["plain,testpmd,sleeps"]),
         ("taut host plan --only K23,R06", ["plain,K23,R06"]),
         ("taut run exa", ["file,exa"]),
     ],

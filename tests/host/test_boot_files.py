@@ -4,7 +4,7 @@ import pytest
 
 from check_rows import BY_ID
 from host_threads import KERNEL, thread_files
-from host_tree import POLL, TreeWriter, snapshot, tree
+from host_tree import POLL, SLEEP, TreeWriter, snapshot, tree
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
 from taut.host.audit import run_audit
@@ -36,6 +36,7 @@ FILES = {
     "/etc/sysctl.d/kept": "",
 }
 SYSCTL = "/etc/sysctl.d/90-taut.conf"
+UNIT = "/etc/systemd/system/taut-host-apply.service"
 CPU = "/sys/devices/system/cpu"
 NOISY = (
     {
@@ -145,7 +146,20 @@ def test_only_what_is_named_is_in_the_files(tmp_path: Path) -> None:
     files = files_of(tree(tmp_path, FILES), only=["K23"])["systemd"]
 
     assert SYSCTL not in files
-    assert "--only K23 --yes" in files["/etc/systemd/system/taut-host-apply.service"]
+    assert "--only K23 --yes" in files[UNIT]
+
+
+def test_the_unit_judges_the_next_boot_by_the_same_device(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    asked = {"checks": [CHECK], "program": "taut", "forms": ["systemd"]}
+
+    [polls, sleeps] = [
+        boot_files(host, situation, Profile.RECOMMENDED, **asked)["systemd"][UNIT]
+        for situation in (POLL, SLEEP)
+    ]
+
+    assert "--device" not in polls
+    assert "--cores 2-3 --device sleeps --profile" in sleeps
 
 
 def test_what_is_named_is_in_the_files_whatever_profile_and_advice(tmp_path: Path) -> None:

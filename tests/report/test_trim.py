@@ -5,12 +5,15 @@ from dataclasses import replace
 import pytest
 
 from browser import needs_browser, wrong_in
+from host_tree import tree
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.paired import paired_ratio
 from taut.analysis.results import analyse_run
+from taut.cli.main import run_command
 from taut.core.errors import InputError
+from taut.host.situation import POLLS_ONLY, Waiting
 from taut.records.documents.json_form import parse, plain_object
-from taut.records.documents.trim import TRIM_FILE
+from taut.records.documents.trim import TRIM_FILE, TrimDocument
 from taut.records.rundir import RunDirectory
 from taut.report import page
 from taut.report import trim as report
@@ -25,8 +28,8 @@ SHORTER = [-1.1, -0.9, -1.3, -1.0, -1.2, -0.8, -1.05]
 """ln(trimmed / as found) of seven pairs: about a third."""
 
 UNKNOWN = [-1.0, 0.9, -0.2, 0.3, 1.1, -0.8, 0.05]
-NOT_READ = {"format", "groups"}
-"""Keys of the document that say again what others say, or are looked at before."""
+NOT_READ = {"format", "groups", "waiting"}
+"""Keys that say again what others say, are looked at before, or that older documents lack."""
 
 
 def candidate(remedy, when=When.NOW, cause="preemption", **changes):
@@ -75,10 +78,10 @@ HARMS = made([-x for x in SHORTER])
 DRY = Trimmed(causes=CAUSES, candidates=CANDIDATES)
 
 
-def document_of(found):
+def document_of(found, waiting=POLLS_ONLY):
     """As it comes back from the file."""
-    document = as_document(found, target="p99.9", figure="p99.9", cores=(1,), took_s=12.0)
-    document = plain_object(document)
+    asked = {"target": "p99.9", "figure": "p99.9", "cores": (1,), "waiting": waiting}
+    document = plain_object(as_document(found, **asked, took_s=12.0))
     document["causes"] = [
         {**of, "after": 0.0, "late_ns_before": 1e6, "late_ns_after": 0.0} if found.whole else of
         for of in document["causes"]
@@ -237,14 +240,38 @@ def test_decisions_are_coloured_where_something_was_shown():
     assert set(tones.values()) == {"neutral"}
 
 
+def last_line(waiting=POLLS_ONLY, **changes):
+    [line] = report.last_lines(parse(TrimDocument, document_of(HELPS, waiting) | changes, "made"))
+    return line
+
+
 def test_last_lines_say_how_to_keep_and_how_to_undo():
-    assert report.last_lines("1", [], in_force=False) == ["The host is as it was."]
-    [keep] = report.last_lines("1-2", ["R24-now", "R06-now"], in_force=False)
-    [undo] = report.last_lines("1", ["R24-now"], in_force=True)
+    assert last_line(kept=[]) == "The host is as it was."
+    keep = last_line(cores="1-2", kept=["R24-now", "R06-now"])
+    undo = last_line(kept=["R24-now"], in_force=True)
 
     assert keep.endswith("taut host apply --cores 1-2 --only R24-now,R06-now.")
     assert "taut host undo" in undo
     assert "--cores 1 --only R24-now --boot" in undo
+
+
+@pytest.mark.parametrize("in_force", [False, True])
+def test_what_the_last_line_says_to_type_plans_all_that_helped_a_sleeper(
+    tmp_path, capsys, in_force
+):
+    haltpoll = "/sys/module/haltpoll/parameters/guest_halt_poll_ns"
+    cpu = "/sys/devices/system/cpu"
+    guest = {f"{cpu}/online": "0-3\n", f"{cpu}/cpuidle/current_governor": "haltpoll\n"}
+    tree(tmp_path, guest | {haltpoll: "0\n", "/proc/sys/vm/stat_interval": "1\n"})
+    kept = ["G05-now", "R06-now"]
+
+    line = last_line(frozenset({Waiting.SLEEPS}), cores="2-3", kept=kept, in_force=in_force)
+    told = re.search("taut host apply ([^.;]*?)( --boot makes it survive a boot)?[.]$", line)
+    options = ["--role", "kvm-guest", "--root", str(tmp_path), "--json"]
+    assert run_command(["host", "plan", *told.group(1).split(), *options]) == 0
+
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert {step["remedy"] for step in steps if step["choice"] == "take"} == set(kept)
 
 
 @needs_browser

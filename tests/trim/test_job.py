@@ -1,9 +1,46 @@
-"""What --keep may call in force."""
+"""What a trim tells of its situation, and what --keep may call in force."""
 
+from collections.abc import Sequence
+
+from host_tree import SLEEP
 from taut.host.apply import Outcome, Result, Wish
+from taut.host.check import Profile
+from taut.host.plan import Plan
 from taut.host.setting import Change
 from taut.host.settings import FileSetting
-from taut.trim.job import refused_by_machine
+from taut.host.state import HostState
+from taut.trim.bench import Repetition
+from taut.trim.candidates import CauseFound
+from taut.trim.job import Job, refused_by_machine
+from taut.trim.trim import Request
+
+
+class IdleBench:
+    """Finds nothing to try, and is never asked to measure."""
+
+    figure = "made figure"
+
+    def scout(self) -> Sequence[CauseFound]:
+        return ()
+
+    def plan(self, state: HostState) -> Plan:
+        return Plan(SLEEP, Profile.RECOMMENDED, ())
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        raise NotImplementedError
+
+    def seconds(self, n_states: int) -> float:
+        return 0.0
+
+
+def test_a_trim_tells_whether_its_device_polled_or_slept() -> None:
+    job = Job(Request(), keep=False, yes=True, dry_run=True)
+
+    job.measure(
+        IdleBench(), lambda: SLEEP, lambda _: None, scouting="", target="p99", cores=SLEEP.cores
+    )
+
+    assert job.plain()["waiting"] == ["sleeps"]
 
 
 def result(remedy: str, outcome: Outcome) -> Result:

@@ -37,7 +37,7 @@ def print_trim(document: TrimDocument, console: Console, report: Path, *, is_dry
         _print_decisions(document.remedies, console)
         for note in document.notes:
             print_paragraph(console, note)
-        for line in last_lines(document.cores, document.kept, in_force=document.in_force):
+        for line in last_lines(document):
             print_paragraph(console, line)
     print_whole(console, f"{'All windows' if document.is_by_stalls else 'Report'}: {report}")
 

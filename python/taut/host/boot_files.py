@@ -50,6 +50,7 @@ def read_context(
         role=situation.role,
         online=situation.online,
         cores=situation.cores,
+        waiting=situation.waiting,
         profile=profile.name.lower(),
         program=program,
         hold_us=hold_us,

@@ -1,6 +1,6 @@
 """What an audit judges by: the machine's role, its cores, their programs, and what was watched."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -27,6 +27,11 @@ class Waiting(StrEnum):
 
 POLLS_ONLY = frozenset({Waiting.POLLS})
 """What an audit assumes of the programs on the cores."""
+
+
+def device_option(waiting: Collection[str]) -> str:
+    """Give the option that tells `taut host` so; empty: it is what an audit assumes anyway."""
+    return f" --device {','.join(sorted(waiting))}" if set(waiting) - POLLS_ONLY else ""
 
 
 @dataclass(frozen=True)

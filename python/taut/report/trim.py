@@ -12,6 +12,7 @@ from taut.analysis.load import share_words
 from taut.analysis.paired import factor
 from taut.core.errors import InputError
 from taut.explain.causes import title_of
+from taut.host.situation import device_option
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.trim import (
     PART_OF_ALL,
@@ -306,10 +307,11 @@ def decision_tone(decision: str) -> str:
     return "bad" if "longer" in decision else "neutral"
 
 
-def last_lines(cores: str, kept: Sequence[str], *, in_force: bool) -> list[str]:
+def last_lines(trim: TrimDocument) -> list[str]:
     """Say how the host stands, how to keep it so over a boot, and how to undo it."""
-    only = f"--cores {cores} --only {','.join(kept)}"
-    if in_force:
+    kept = trim.kept
+    only = f"--cores {trim.cores}{device_option(trim.waiting)} --only {','.join(kept)}"
+    if trim.in_force:
         return [
             "In force now: taut host undo takes it back; "
             f"taut host apply {only} --boot makes it survive a boot."

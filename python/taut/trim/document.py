@@ -8,6 +8,7 @@ from statistics import median
 from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.explain.causes import title_of
+from taut.host.situation import Waiting
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import AS_FOUND
@@ -27,7 +28,13 @@ METHOD = (
 
 
 def as_document(
-    found: Trimmed, *, target: str, figure: str, cores: CpuSet, took_s: float
+    found: Trimmed,
+    *,
+    target: str,
+    figure: str,
+    cores: CpuSet,
+    waiting: frozenset[Waiting],
+    took_s: float,
 ) -> TrimDocument:
     """Give the whole trim; causes after the trim are missing until `with_causes` adds them."""
     whole = found.whole
@@ -36,6 +43,7 @@ def as_document(
         figure=figure,
         method=METHOD,
         cores=format_cpu_list(cores),
+        waiting=tuple(sorted(waiting)),
         took_s=round(took_s, 1),
         verdict=found.verdict,
         sentence=sentence(found, figure),

@@ -95,6 +95,7 @@ class Job:
             target=target,
             figure=bench.figure,
             cores=cores,
+            waiting=self._situation.waiting,
             took_s=time.monotonic() - began,
         )
 

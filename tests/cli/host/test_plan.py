@@ -102,5 +102,8 @@ def test_the_device_says_whether_a_packet_has_to_wake_its_core(
     assert "G05-now" not in taken("--device", "testpmd")
     assert "G05-now" in taken("--device", "linux_bridge")
     assert "G05-now" in taken("--device", "command")
-    assert run_command([*guest, "--device", "router"]) == 2
-    assert "linux_bridge" in capsys.readouterr().err
+    assert "G05-now" in taken("--device", "sleeps")
+    assert "G05-now" in taken("--device", "testpmd,linux_bridge")
+    for wrong in ("router", "sleeps,", ""):
+        assert run_command([*guest, "--device", wrong]) == 2
+        assert "linux_bridge" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from taut.host.boot.systemd import (
     systemd_files,
 )
 from taut.host.boot.wish import BootWish
+from taut.host.situation import Waiting
 
 UNITS = "/etc/systemd/system"
 HOLD, APPLY = f"{UNITS}/taut-host-hold.service", f"{UNITS}/taut-host-apply.service"
@@ -49,6 +50,14 @@ def test_apply_keeps_to_what_alone_was_asked_for() -> None:
     service = unit(systemd_files(WISHES, context)[APPLY])["Service"]
 
     assert service["ExecStart"].endswith("--profile recommended --only R06,K23-now --yes")
+
+
+def test_apply_is_told_that_the_device_sleeps() -> None:
+    context = replace(CONTEXT, waiting=frozenset({Waiting.SLEEPS, Waiting.POLLS}))
+
+    service = unit(systemd_files(WISHES, context)[APPLY])["Service"]
+
+    assert "--cores 2-3 --device polls,sleeps --profile" in service["ExecStart"]
 
 
 def test_stopping_apply_takes_nothing_back_since_every_shutdown_stops_it() -> None:

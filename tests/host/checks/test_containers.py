@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from check_rows import CONTAINER, bad, each, good, skipped, unseen
-from taut.host.situation import Watched
+from taut.host.situation import Waiting, Watched
 
 CPU = "/sys/devices/system/cpu"
 CPUSET = "/sys/fs/cgroup/cpuset.cpus.effective"
@@ -89,6 +89,12 @@ ROWS = (
         on=CONTAINER,
         remedies="by-hand",
         does=("taut host plan --role poll-core --cores 2-3",),
+    ),
+    bad(
+        "C03",
+        {MOUNTS: CLOSED},
+        on=replace(CONTAINER, waiting=frozenset({Waiting.SLEEPS})),
+        does=("--cores 2-3 --device sleeps, then apply",),
     ),
     unseen("C03", {}, on=CONTAINER),
     *(unseen("C03", {MOUNTS: text}, on=CONTAINER) for text in ("", "sysfs\n", "a b c d\n")),

@@ -24,11 +24,13 @@ CoresOption = Annotated[
 
 
 def complete_device(incomplete: str) -> list[str]:
-    """Complete the name of a driver, a plug-in's too; nothing of theirs is imported."""
+    """Complete the last name of a list, plug-ins' too; nothing of theirs is imported."""
     # Here, not above: only who completes waits for it.
     from taut.dut.drivers import DRIVERS
 
-    return [name for name in DRIVERS.names() if name.startswith(incomplete)]
+    before, comma, last = incomplete.rpartition(",")
+    names = (*DRIVERS.names(), *Waiting)
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 
 def complete_checks(incomplete: str) -> list[str]:
@@ -42,8 +44,9 @@ def complete_checks(incomplete: str) -> list[str]:
 DeviceOption = Annotated[
     str | None,
     typer.Option(
-        metavar="DRIVER",
-        help="Driver of what runs on the cores: says whether they poll or sleep; default: poll.",
+        metavar="NAMES",
+        help="Drivers of what runs on the cores, which say whether they poll or sleep, or "
+        "polls,sleeps themselves; default: polls.",
         autocompletion=complete_device,
     ),
 ]
@@ -78,19 +81,24 @@ WatchOption = Annotated[
 
 
 def waiting_of(device: str | None) -> frozenset[Waiting]:
-    """Say what a driver's device does by default while no packet comes; None: it polls.
+    """Say what devices do while no packet comes; None: they poll.
 
-    InputError: there is no such driver.
+    Each is `polls`, `sleeps`, or a driver, whose default counts. InputError: there is none such.
     """
     if device is None:
         return POLLS_ONLY
+    return frozenset(_waiting_of(name) for name in device.split(","))
+
+
+def _waiting_of(name: str) -> Waiting:
+    if name in list(Waiting):
+        return Waiting(name)
     # Here, not above: only --device needs the libraries of measuring.
     from taut.dut.drivers import DRIVERS
 
-    if device not in DRIVERS:
-        raise InputError(
-            f"--device {device}: no such driver; there are {', '.join(DRIVERS.names())}"
-        )
-    driver = DRIVERS[device]
+    if name not in DRIVERS:
+        known = ", ".join((*DRIVERS.names(), *Waiting))
+        raise InputError(f"--device {name or repr(name)}: no such driver; there are {known}")
+    driver = DRIVERS[name]
     # Not validated: `command` needs a program that does not matter here.
-    return frozenset({driver.waits(driver.options_type.model_construct())})
+    return driver.waits(driver.options_type.model_construct())

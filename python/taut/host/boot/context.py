@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from taut.core.cpus import CpuSet
-from taut.host.situation import Role
+from taut.host.situation import POLLS_ONLY, Role, Waiting
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class BootContext:
     profile: str = "recommended"
     only: tuple[str, ...] = ()
     """Ids of the only checks or remedies that are wanted; empty: the whole profile."""
+    waiting: frozenset[Waiting] = POLLS_ONLY
+    """Whether programs on the cores poll or sleep: decides again at boot what helps them."""
     program: str = "/usr/bin/taut"
     """Absolute path of taut itself: units start it."""
     hold_us: int | None = None

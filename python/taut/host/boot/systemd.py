@@ -10,6 +10,7 @@ from taut.core.cpus import format_cpu_list
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
 from taut.host.boot.wish import BootWish, one_line, wishes_of
+from taut.host.situation import device_option
 
 NAME = "90-taut"
 _UNITS = "/etc/systemd/system"
@@ -41,7 +42,7 @@ After=systemd-sysctl.service systemd-tmpfiles-setup.service network.target {hold
 # is taken back when it stops: every shutdown stops it, and values end with the boot anyway.
 Type=oneshot
 RemainAfterExit=yes
-ExecStart={program} host apply --role {role}{cores} --profile {profile}{only} --yes
+ExecStart={program} host apply --role {role}{cores}{device} --profile {profile}{only} --yes
 CPUAffinity={housekeeping}
 """
 _HELD_BACK = """\
@@ -105,6 +106,7 @@ def _unit(text: str, context: BootContext) -> str:
         hold_us=context.hold_us,
         role=context.role,
         cores=cores,
+        device=device_option(context.waiting),
         profile=context.profile,
         only=only,
         housekeeping=housekeeping,

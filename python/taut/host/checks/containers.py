@@ -8,6 +8,7 @@ from taut.host.check import Finding, Remedy
 from taut.host.checks._interrupts import action_of
 from taut.host.checks._tracing import tracefs
 from taut.host.own_group import CGROUPS, STATUS, own_cores, own_group_file
+from taut.host.situation import device_option
 from taut.host.table import CONTAINERS, CRITICAL, MAJOR, NOTE, Check, by_hand, on_the_host
 from taut.host.threads import some
 from taut.host.view import CPU, View
@@ -87,6 +88,7 @@ def plan_outside(see: View) -> Iterable[Remedy]:
     """Advise to apply the same plan on the host."""
     cores = format_cpu_list(see.cores or own_cores(see.host))
     named = f" --cores {cores}" if cores else ""
+    named += device_option(see.situation.waiting)
     return (on_the_host(f"taut host plan --role poll-core{named}, then apply"),)
 
 

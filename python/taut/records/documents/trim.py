@@ -150,6 +150,8 @@ class TrimDocument:
     seed: int | None = field(default=None, metadata=LEFT_OUT)
     window_ns: int | None = field(default=None, metadata=LEFT_OUT)
     windows: tuple[WindowOfTrim, ...] | None = field(default=None, metadata=LEFT_OUT)
+    waiting: tuple[str, ...] = ()
+    """Whether programs on the cores poll or sleep, as in an audit; empty in older documents."""
 
     @property
     def is_by_stalls(self) -> bool:
