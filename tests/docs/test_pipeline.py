@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from taut.experiment.plan import make_plan
+from taut.experiment.spec import parse_spec
+
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples/ci"
 # How late packets are is the machine's doing: any run meets the first, none the second.
@@ -112,6 +115,39 @@ def test_the_job_of_gitlab_runs_twice_and_leaves_what_it_says(project: Path) -> 
     ]
     assert all((project / path).stat().st_size > 0 for path in kept)
     assert failures(project) == 0
+
+
+def test_the_job_of_gitlab_says_where_there_is_no_run_to_compare_with(project: Path) -> None:
+    [step] = [step for step in loaded("gitlab.yml")["latency"]["script"] if "compare" in step]
+
+    assert shell(project, step).stdout == "baseline.taut: no run to compare with yet\n"
+
+
+def test_of_gitlab_s_jobs_all_branches_read_the_baseline_and_the_main_one_writes_it() -> None:
+    job = loaded("gitlab.yml")["latency"]
+    [main, other] = job["rules"]
+
+    assert job["cache"]["unprotect"]
+    assert (job["cache"]["policy"], job["variables"]["POLICY"]) == ("$POLICY", "pull")
+    assert main["if"] == "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"
+    assert main["variables"]["POLICY"] == "pull-push"
+    assert "variables" not in other
+
+
+def test_jobs_that_do_not_see_each_other_are_kept_apart_and_told_to_be() -> None:
+    page = (ROOT / "docs/pipeline.md").read_text()
+
+    assert loaded("gitlab.yml")["latency"]["resource_group"]
+    assert "one job at a time" in (CI / "github.yml").read_text()
+    assert "containers with a network of their own" in page
+
+
+def test_the_experiment_takes_as_long_as_is_said() -> None:
+    text = (CI / "latency.toml").read_text()
+    seconds = round(make_plan(parse_spec(text)).total_ns / 1e9, -1)
+
+    assert f" {seconds:.0f} s," in text
+    assert f" {seconds:.0f} seconds." in (ROOT / "docs/pipeline.md").read_text()
 
 
 def test_the_job_of_github_gives_the_action_what_it_takes() -> None:
