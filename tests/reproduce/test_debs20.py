@@ -55,16 +55,26 @@ def as_published() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("quick", [True, False])
-@pytest.mark.parametrize("without", [[], ["l2fwd"]])
+@pytest.mark.parametrize("without", [[], ["l2fwd"], ["linux_bridge"]])
 def test_the_spec_is_valid_and_has_the_papers_forwarders(quick: bool, without: list[str]):
     plan = make_plan(parse_spec(DEBS20.spec_text(quick=quick, without=without)))
 
     main = {t.device.name for t in plan.trials if t.rate == "100kpps"}
     wanted = {f.device for f in FORWARDERS} - set(without)
     assert wanted <= main
-    assert {"loopback_memif", "loopback_veth"} <= main
-    assert {t.device.name for t in plan.trials if t.rate == "10kpps"} >= set(SWEPT)
+    links = {"memif"} if "linux_bridge" in without else {"memif", "veth"}
+    assert {t.device.link for t in plan.trials} == links
+    assert {f"loopback_{link}" for link in links} <= main
+    assert {t.device.name for t in plan.trials if t.rate == "10kpps"} >= set(SWEPT) - set(without)
     assert {t.traffic.name for t in plan.trials} == {"constant"}
+
+
+def test_who_is_not_root_measures_what_goes_over_memory():
+    without = [*DEBS20.optional_devices(), *DEBS20.optional_places(), *DEBS20.states]
+
+    plan = make_plan(parse_spec(DEBS20.spec_text(quick=True, without=without)))
+
+    assert {t.device.link for t in plan.trials} == {"memif"}
 
 
 def test_quick_is_quick():

@@ -84,8 +84,8 @@ class Debs20(PublishedExperiment):
     name = "debs20"
 
     def optional_devices(self) -> Mapping[str, str]:
-        """Give l2fwd: it is built from DPDK's sources, which may not be there."""
-        return {"l2fwd": "l2fwd"}
+        """Give what wants root, and l2fwd: it is built from DPDK's sources, if they are there."""
+        return {"linux_bridge": "linux_bridge", "l2fwd": "l2fwd"}
 
     def spec_text(self, *, quick: bool, without: Sequence[str] = ()) -> str:
         """Write the paper's load, then the sweep; quick is short and makes no claim."""
@@ -95,7 +95,9 @@ class Debs20(PublishedExperiment):
         tables.append(_traffic([MAIN_RATE], list(devices)))
         length = _SWEEP_QUICK if quick else _SWEEP
         for names, rates, quick_rates in _SWEEPS:
-            tables.append(_traffic(quick_rates if quick else rates, names) + length)
+            here = [name for name in names if name not in without]
+            if here:
+                tables.append(_traffic(quick_rates if quick else rates, here) + length)
         return "\n\n".join(tables) + "\n"
 
     def compare(self, variants: Variants) -> list[Section]:
