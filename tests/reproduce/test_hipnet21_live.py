@@ -41,6 +41,7 @@ def row(device: str, state: str, pps: float, **changes: Any) -> dict[str, Any]:
         "latency_ns": latency,
         "latency_without_void_ns": dict(latency),
         "unsupported_percentiles": ["p99.9999"],
+        "unsupported_percentiles_without_void": ["p99.9999"],
         **changes,
     }
 
@@ -199,7 +200,7 @@ def test_a_run_unlike_the_paper_says_so() -> None:
 def test_stalls_of_the_instrument_and_percentiles_without_support_do_not_decide() -> None:
     rows = as_published()
     for changed in rows:
-        changed["unsupported_percentiles"] = ["p99.99", "p99.999", "p99.9999"]
+        changed["unsupported_percentiles_without_void"] = ["p99.99", "p99.999", "p99.9999"]
         changed["latency_without_void_ns"]["p99.99"] = 900_000_000
     rows[0]["latency_ns"]["p99.9"] = 900_000
 
@@ -207,6 +208,57 @@ def test_stalls_of_the_instrument_and_percentiles_without_support_do_not_decide(
 
     assert shape["forwarder: p99.9 is at most 1.5 x the median"] == "yes"
     assert shape["forwarder: p99.99 is at most 2 x the median"] == "not run"
+
+
+def test_a_figure_without_void_packets_has_the_support_of_those_that_are_left() -> None:
+    few = {"unsupported_percentiles": [], "unsupported_percentiles_without_void": ["p99.9"]}
+
+    sections = compare([r | few for r in as_published()])
+
+    table = sections["L2 forwarder"]
+    [cell, *_] = [line[table.columns.index("p99.9")] for line in table.rows if "memif" in line[0]]
+    saved = sections["relative improvement per percentile"]
+    shape = answers(sections["the shape"])
+    assert cell == "(3.60 µs)"
+    assert {line[saved.columns.index("p99.9")] for line in saved.rows} == {""}
+    assert shape["forwarder: p99.9 is at most 1.5 x the median"] == "not run"
+    assert shape["trimmed, p99.9 is lower, of most loads"] == "not run"
+
+
+def test_where_no_packet_was_on_time_the_support_is_that_of_all() -> None:
+    none_left = {"latency_without_void_ns": {"n": 0}, "unsupported_percentiles_without_void": []}
+
+    sections = compare([r | none_left for r in as_published()])
+
+    table = sections["L2 forwarder"]
+    assert table.rows[2][table.columns.index("p99.9999")] == "(3.60 µs)"
+
+
+def test_overload_is_neither_the_forwarder_s_shape_nor_what_trimming_does() -> None:
+    rows = as_published()
+    for changed in rows:
+        if changed["dut"] != "forwarder" or changed["asked_pps"] == 120_000.0:
+            changed["loss_ratio"] = 0.2
+            tail = 90_000_000 if changed["host"] == "trimmed" else 40_000_000
+            changed["latency_without_void_ns"] |= {"p50": 30_000_000, "p99.9": tail}
+
+    sections = compare(rows)
+
+    shape = answers(sections["the shape"])
+    assert shape["forwarder: the median is flat over the rate: within 1.25 x"] == "yes"
+    assert shape["forwarder: p99.9 is at most 1.5 x the median"] == "yes"
+    assert shape["trimmed, p99.9 is lower, of most loads"] == "yes"
+
+
+def test_what_is_overloaded_in_one_state_alone_says_nothing_of_trimming() -> None:
+    rows = as_published()
+    for changed in rows:
+        changed["loss_ratio"] = 0.2 if changed["host"] == "trimmed" else 0.0
+
+    sections = compare(rows)
+
+    assert sections["relative improvement per percentile"].rows == ()
+    assert answers(sections["the shape"])["trimmed, p99.9 is lower, of most loads"] == "not run"
 
 
 def test_nothing_measured_is_judged_as_nothing() -> None:

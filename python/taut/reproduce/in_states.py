@@ -87,6 +87,13 @@ def on_time(row: Variant | None) -> Figures:
     return found if found.n else row.latency
 
 
+def unsupported(row: Variant) -> Sequence[str]:
+    """Name the percentiles of `on_time` that have too few independent packets above them."""
+    if row.metrics.latency(WITHOUT_VOID).n:
+        return row.unsupported_percentiles_without_void
+    return row.doubt.unsupported_percentiles
+
+
 def min_avg_max(figures: Figures) -> str:
     """Write a cell, in µs."""
     values = (figures.min_ns, figures.mean_ns, figures.max_ns)

@@ -152,9 +152,9 @@ def rates_of(variants: Variants, device: str) -> list[float]:
     return sorted({row.load.asked_pps for row in mine if row.load.asked_pps})
 
 
-def is_overloaded(row: Variant) -> bool:
-    """Whether more was lost than a stall loses."""
-    return row.loss_ratio > SATURATED_LOSS
+def is_overloaded(*rows: Variant | None) -> bool:
+    """Whether any of them lost more than a stall loses."""
+    return any(row is not None and row.loss_ratio > SATURATED_LOSS for row in rows)
 
 
 def knee(variants: Variants, device: str, state: str) -> tuple[Variant | None, Variant | None]:

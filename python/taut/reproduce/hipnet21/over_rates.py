@@ -1,10 +1,11 @@
-"""Shapes of one device over its rates: a flat median, a tail near it, nothing lost."""
+"""Shapes of one device over its rates: below overload a flat median, a tail near it; no loss."""
 
 from collections.abc import Callable, Mapping
 
 from taut.reproduce.experiment import Variants
+from taut.reproduce.hipnet21.live import is_overloaded
 from taut.reproduce.hipnet21.published import FIGURES, PUBLISHED_NS, whole_sent
-from taut.reproduce.in_states import Judged, Shape, on_time
+from taut.reproduce.in_states import Judged, Shape, on_time, unsupported
 
 
 def shapes_of_rates(flat: float, tails: Mapping[str, float]) -> tuple[Shape, ...]:
@@ -21,7 +22,8 @@ def shapes_of_rates(flat: float, tails: Mapping[str, float]) -> tuple[Shape, ...
 
 def _flat(limit: float) -> Callable[[Variants], Judged]:
     def judge(rows: Variants) -> Judged:
-        medians = [median for row in rows for median in [on_time(row).value_ns("p50")] if median]
+        found = (on_time(row).value_ns("p50") for row in rows if not is_overloaded(row))
+        medians = [median for median in found if median]
         if len(medians) < 2 or min(medians) <= 0:
             return None
         ratio = max(medians) / min(medians)
@@ -35,7 +37,7 @@ def _tail(figure: str, limit: float) -> Callable[[Variants], Judged]:
         ratios = [
             value / median
             for row in rows
-            if figure not in row.doubt.unsupported_percentiles
+            if figure not in unsupported(row) and not is_overloaded(row)
             for value, median in [(on_time(row).value_ns(figure), on_time(row).value_ns("p50"))]
             if value is not None and median is not None and median > 0
         ]

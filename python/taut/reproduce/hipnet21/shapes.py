@@ -18,7 +18,16 @@ from taut.reproduce.hipnet21.live import (
     row_of,
 )
 from taut.reproduce.hipnet21.over_rates import shapes_of_rates
-from taut.reproduce.in_states import STATES, TRIMMED, Judged, Shape, count, most_of, pairs
+from taut.reproduce.in_states import (
+    STATES,
+    TRIMMED,
+    Judged,
+    Shape,
+    count,
+    most_of,
+    pairs,
+    unsupported,
+)
 
 
 def _of_forwarder(shape: Shape) -> Shape:
@@ -44,7 +53,7 @@ def _slower(variants: Variants, than: Mapping[str, str]) -> Judged:
     for (one, other), state in product(than.items(), STATES):
         for pps in rates_of(variants, other):
             rows = (row_of(variants, one, state, pps), row_of(variants, other, state, pps))
-            if not any(row is not None and is_overloaded(row) for row in rows):
+            if not is_overloaded(*rows):
                 both.append(rows)
     return count((low < high for low, high in pairs(both, "p50")), most_of)
 
@@ -90,7 +99,8 @@ def _lower_tail(variants: Variants) -> Judged:
     for device in LABELS:
         for pps in rates_of(variants, device):
             rows = [row_of(variants, device, state, pps) for state in (TRIMMED, AS_FOUND)]
-            if not any(row and "p99.9" in row.doubt.unsupported_percentiles for row in rows):
+            is_known = not any(row and "p99.9" in unsupported(row) for row in rows)
+            if is_known and not is_overloaded(*rows):
                 both.append((rows[0], rows[1]))
     return count((less < more for less, more in pairs(both, "p99.9")), most_of)
 

@@ -26,7 +26,7 @@ from taut.reproduce.hipnet21.live import (
 )
 from taut.reproduce.hipnet21.published import FIGURES, FRAME, PAPER, published_at
 from taut.reproduce.hipnet21.shapes import SHAPES
-from taut.reproduce.in_states import NOT_RUN, STATES, TRIMMED, judge_shapes, on_time
+from taut.reproduce.in_states import NOT_RUN, STATES, TRIMMED, judge_shapes, on_time, unsupported
 
 _NOTE = (
     f"{FRAME} B constant, without packets that overlap a stall of the generator. In brackets: too "
@@ -52,7 +52,7 @@ _OVERLOAD_NOTE = (
 _SHAPE_NOTE = (
     "Without packets that overlap a stall of the generator. The forwarder is judged trimmed, if "
     "that was measured, and where it is worst; trimmed is what `taut host plan` recommends and "
-    "what needs no boot. Rates in overload are judged by the shapes of overload alone."
+    "what needs no boot. Latency in overload is judged by the shapes of overload alone."
 )
 _NO_IPS = "IPS in a VM: the image of a guest has taut-forward alone"
 _NOT_HERE = Section(
@@ -118,7 +118,7 @@ def _in_guests(variants: Variants) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(row: Variant) -> Iterator[str]:
-    figures, few = on_time(row), row.doubt.unsupported_percentiles
+    figures, few = on_time(row), unsupported(row)
     for name in FIGURES:
         ns = figures.value_ns(name)
         words = "" if ns is None else format_ns(ns)
@@ -131,12 +131,12 @@ def _saved(variants: Variants) -> Section:
     for device, label in LABELS.items():
         for pps in rates_of(variants, device):
             before, after = (row_of(variants, device, state, pps) for state in STATES)
-            if before is not None and after is not None and not is_overloaded(before):
+            if before and after and not is_overloaded(before, after):
                 change = f"{AS_FOUND}, then {TRIMMED}"
                 lines.append((label, rate_words(pps), change, *_of_percentiles(before, after)))
     for pps in rates_of(variants, GUEST):
         before, after = (row_of(variants, GUEST, AS_FOUND, pps, place) for place in MACHINES)
-        if before is not None and after is not None:
+        if before and after and not is_overloaded(before, after):
             claim = before.device.claim
             cells = [claim] * len(FIGURES) if claim else _of_percentiles(before, after)
             change = "kernel {}, then {}".format(*MACHINES.values())
@@ -147,7 +147,7 @@ def _saved(variants: Variants) -> Section:
 
 
 def _of_percentiles(before: Variant, after: Variant) -> Iterator[str]:
-    few = {*before.doubt.unsupported_percentiles, *after.doubt.unsupported_percentiles}
+    few = {*unsupported(before), *unsupported(after)}
     for name in FIGURES:
         a, b = (on_time(row).value_ns(name) for row in (before, after))
         yield f"{100 * (a - b) / a:+.0f} %" if a and b is not None and name not in few else ""
