@@ -1,3 +1,8 @@
+import re
+from pathlib import Path
+
+import pytest
+
 from taut.dut.drivers.testpmd import TestpmdDriver, TestpmdOptions, parse_statistics
 from taut.host.situation import Waiting
 
@@ -29,6 +34,22 @@ def test_each_ports_counters_are_read() -> None:
 
 def test_a_log_without_statistics_gives_none() -> None:
     assert parse_statistics("Bye...") is None
+
+
+def test_who_has_no_testpmd_is_told_a_package_that_setup_installs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    setup = (Path(__file__).parents[3] / "devtools/setup.sh").read_text()
+    installed = re.search(r'^packages="([^"]+)"', setup, re.MULTILINE)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    missing = str(TestpmdDriver().missing(TestpmdOptions()))
+
+    assert installed is not None
+    package = missing.rpartition("install the package ")[2]
+    assert package in installed[1].split()
+    # Beside the headers, not with the scripts of dpdk.
+    assert package not in ("dpdk", "libdpdk-dev")
 
 
 def test_its_device_polls() -> None:
