@@ -16,6 +16,8 @@ import pytest
 
 from taut.core.binaries import BINARIES
 from taut.core.version import taut_version
+from taut.host.host import Host
+from taut.host.journal import Journal
 
 ROOT = Path(__file__).parents[2]
 CONTROL = (ROOT / "debian/control").read_text()
@@ -46,6 +48,40 @@ def test_each_driver_that_a_port_opens_is_depended_on() -> None:
 
     assert opened == PACKAGE_OF_DRIVER.keys()
     assert {PACKAGE_OF_DRIVER[name] for name in opened} <= DEPENDS
+
+
+@pytest.mark.parametrize(
+    ("put_away", "is_changed", "is_kept"),
+    [
+        ([], False, False),
+        (["undone", "rebooted"], False, False),
+        (["undone"], True, True),
+        (["corrupt"], False, True),
+    ],
+)
+def test_a_purge_keeps_journals_only_where_something_is_still_changed(
+    tmp_path: Path, put_away: list[str], *, is_changed: bool, is_kept: bool
+) -> None:
+    journal = Journal(Host(tmp_path))
+    with journal.locked():
+        for word in put_away:
+            journal.path.touch()
+            journal.archive(word)
+    if is_changed:
+        journal.path.touch()
+
+    said = subprocess.run(
+        ["sh", ROOT / "debian/taut.postrm", "purge"],
+        env={**os.environ, "DPKG_ROOT": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+    assert (tmp_path / "var/lib/taut").exists() == ("kept" in said) == is_kept
+    left = [path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()]
+    assert left == ([] if not is_kept else ["journal"] if is_changed else ["journal.corrupt"])
+    assert (tmp_path / "var/lib").exists()
 
 
 @pytest.mark.parametrize("file", ["debian/rules", "debian/tests/doctor"])
