@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 import taut
@@ -164,6 +165,25 @@ def test_what_is_not_there_is_said_in_one_line(ask, words, run: taut.Run) -> Non
         ask(run)
 
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("record", ["all", "tail", "none"])
+def test_packets_are_there_unless_none_were_recorded(record: str, tmp_path: Path) -> None:
+    [trial] = (make_run(tmp_path / "run", VARIANTS[:1], repetitions=1) / "trials").iterdir()
+    meta = json.loads((trial / "trial.json").read_text())
+    meta["traffic"]["record"] = record
+    (trial / "trial.json").write_text(json.dumps(meta))
+    packets = pq.read_table(trial / "packets.parquet")
+    kept = {"all": len(packets), "tail": 5, "none": 0}[record]
+    pq.write_table(packets.slice(0, kept), trial / "packets.parquet")
+
+    [found] = taut.load(tmp_path / "run").trials
+
+    if record == "none":
+        with pytest.raises(taut.InputError, match=r"packets: there are none: packets were not"):
+            _ = found.packets
+    else:
+        assert found.packets.n_rows == kept
 
 
 def test_a_damaged_table_is_said_in_one_line(tmp_path: Path) -> None:
