@@ -96,6 +96,19 @@ def test_a_bad_rules_file_is_told_before_the_run(
     assert "\n" not in reason
 
 
+@pytest.mark.alone
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+def test_rules_are_read_with_the_arguments_of_the_run(tmp_path: Path) -> None:
+    skip_without(DRIVER)
+    rules = tmp_path / "my.rules"
+    rules.write_text("drop udp $LAB any -> any any (sid:1;)\n")
+    given = SuricataOptions(mode="filter", rules=str(rules))
+    lab = ("--set", "vars.address-groups.LAB=[10.0.0.0/8]")
+
+    assert "my.rules:1: " in str(DRIVER.missing(given))
+    assert DRIVER.missing(given.model_copy(update={"arguments": lab})) is None
+
+
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 def test_what_a_rule_drops_and_the_generator_misses_is_the_same(

@@ -51,11 +51,9 @@ class SuricataDriver(InlineDriver):
         if not rules.is_file():
             return f"{rules}: no such file of rules"
         with Scratch("suricata", sweeping=False) as folder:
+            arguments = [*_arguments(options, folder, ("a", "b")), *options.arguments]
             done = subprocess.run(
-                [found.path, "-T", *_arguments(options, folder, ("a", "b"))],
-                capture_output=True,
-                text=True,
-                check=False,
+                [found.path, "-T", *arguments], capture_output=True, text=True, check=False
             )
         return None if done.returncode == 0 else why_refused(rules, done.stdout + done.stderr)
 
