@@ -117,4 +117,4 @@ l2fwd: setup ## DPDK's own l2fwd, built outside the tree (part of setup)
 	@devtools/build_example l2fwd
 
 clean: ## remove what was built; .venv and ~/.cache/taut stay
-	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python build-html build-packages bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	@rm -rf $(BUILD) $(SANITIZE) build-fuzz build-clang build-python build-html build-gallery build-packages bin .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

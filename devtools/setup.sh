@@ -144,8 +144,18 @@ install_newer_qemu() {
 	backports_install qemu-system-x86 || say "going on with QEMU $version: no placement vm"
 }
 
+# Services of devices that this machine does not have: one that it has is somebody's.
+absent_services() {
+	for service in openvswitch-switch suricata; do
+		case $(systemctl is-enabled $service 2>/dev/null || :) in
+		"" | not-found) printf ' %s' $service ;;
+		esac
+	done
+}
+
 # Devices that are there already, or that this machine cannot have, cost nothing.
 install_devices() {
+	absent=$(absent_services)
 	for how in apt_install backports_install; do
 		[ $how = apt_install ] && all=$wanted || all=$wanted_backports
 		missing=$(missing_packages $all)
@@ -157,7 +167,8 @@ install_devices() {
 		say "installing$missing"
 		without_services $how $missing || say "going on without$missing"
 		# taut starts its own; a service would start with the machine and poll beside it.
-		! command -v systemctl >/dev/null || quietly systemctl disable openvswitch-switch suricata || :
+		[ -z "$absent" ] || ! command -v systemctl >/dev/null ||
+			quietly systemctl disable $absent || :
 	done
 }
 
