@@ -44,7 +44,7 @@ def forward() -> None:
             )
         arguments = to_arguments(read_config(Path(arguments[0])))
     elif {"-h", "--help"} & set(arguments):
-        print("taut forward CONFIG.toml takes all of this from a file.\n")
+        print("taut forward CONFIG.toml takes most of this from a file.\n")
     exec_program(PROGRAM, arguments)
 
 
