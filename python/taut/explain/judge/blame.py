@@ -41,7 +41,7 @@ class Blame:
 
     relation: Ints
     gap: Ints  # index of the gap blamed: the device's, or the generator's for MEASURER; -1: none
-    covered_ns: Ints  # what gaps of that thread cover of its window
+    covered_ns: Ints  # what gaps of that thread (on a floor, the generator's) cover of its window
     island: Ints  # packets in a row of one direction, all late or lost
     n_vetoed: int = 0  # packets that were out before the stall ended that covers them
 
@@ -141,7 +141,7 @@ def blame_packets(
     gap = np.where(inherits, gap[from_root], gap)
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
     relation, gap = _neighbours(tail, island, relation, gap)
-    covered = np.where(measured, by_measurer, np.where(vetoed, 0, covered))
+    covered = np.where(measured | (not has_device), by_measurer, np.where(vetoed, 0, covered))
     return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
 
 

@@ -9,6 +9,7 @@ from taut.explain import causes
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation, queue_reason
+from taut.explain.judge.device import POLLED
 from taut.explain.judge.kernel_path import SOFTIRQ
 from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import LETTERS, NOT_KEPT
@@ -58,6 +59,8 @@ def _tell(
     if gap is None or cause is causes.MEASURER:
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
         missing = tuple(_missing(cause, device, dark, no_thread))
+        if any(POLLED in words for words in missing):
+            missing = _beside(judged, worst, device, generator) or missing
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
         direction=int(tail.direction[rows.start]),
@@ -76,7 +79,7 @@ def _tell(
         worst_seq=int(tail.seq[worst]),
         line="",
     )
-    words = episode_sentence(story, story.worst_seq, _reason(judged, worst, cause))
+    words = episode_sentence(story, story.worst_seq, _reason(judged, worst, cause, gap))
     return replace(story, line=words)
 
 
@@ -112,10 +115,22 @@ def _missing(cause: Cause, device: OneLine | None, was_skipped: bool, no_thread:
         return ["the time before its core was told of it, or after it had left the device"]
     if no_thread:
         return [no_thread]
-    return ["a gap: every thread polled all the time, the device served this packet slowly"]
+    return [f"a gap: every thread {POLLED}, the device served this packet slowly"]
 
 
-def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
+def _beside(judged: JudgedTail, packet: int, *lines: OneLine | None) -> tuple[str, ...]:
+    """Say what the gaps that touch a packet's way lack to explain it; empty: none touches it."""
+    tail, own = judged.tail, slice(packet, packet + 1)
+    at = tail.sent_ns[own], tail.received_ns[own]
+    spans = [line.spans for line in lines if line is not None]
+    if not any(overlaps(*at, one.start_ns, one.end_ns)[0] for one in spans):
+        return ()
+    if judged.blame.covered_ns[packet]:
+        return ("gaps that cover half of it",)
+    return ("a gap that explains it: those in its way are too short, or it was not held by them",)
+
+
+def _reason(judged: JudgedTail, packet: int, cause: Cause, gap: GapStory | None) -> str:
     tail = judged.tail
     if cause is causes.QUEUEING:
         why = queue_reason(int(tail.n_recent[packet]), int(tail.latency_ns[packet]), judged.normal)
@@ -126,9 +141,8 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause) -> str:
     if judged.blame.relation[packet] == Relation.HELD_BACK:
         return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
-    if cause is causes.UNKNOWN and covered:
-        time = format_ns(covered)
-        return f"nothing recorded says why; gaps cover only {time}"
+    if cause is causes.UNKNOWN and covered and gap is None:
+        return f"nothing recorded says why; gaps cover only {format_ns(covered)}"
     return ""
 
 

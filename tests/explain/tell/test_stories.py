@@ -1,0 +1,57 @@
+"""What an episode's line says of gaps, and of their absence."""
+
+from made_trace import MadeTrace, held, normal, write_trial
+from taut.explain import Options, explain_trial
+
+MS = 1_000_000
+QUIET = MadeTrace().vector(1, 2)
+
+
+def late(excess_ns):
+    """Rows with one late packet, and when that was sent and back."""
+    rows = normal(3_000)
+    rows[1_000]["received_ns"] += excess_ns
+    return rows, rows[1_000]["sent_ns"], rows[1_000]["received_ns"]
+
+
+def line_of(trial):
+    [story] = explain_trial(trial, Options(over="20us")).worst
+    return story.line
+
+
+def test_a_gap_that_covers_it_is_not_only_a_part_of_it(tmp_path):
+    gap = (10 * MS + 5_000, 14 * MS + 55_000)
+
+    line = line_of(write_trial(tmp_path, held(normal(3_000), *gap), [(*gap, "forwarder")]))
+
+    assert line.endswith("late: core 1 did not poll for 4.05 ms, and nothing recorded says why.")
+
+
+def test_a_gap_that_covers_less_than_half_is_said_to(tmp_path):
+    rows, sent, _ = late(100_000)
+    gap = (sent + 5_000, sent + 45_000, "forwarder", 9)
+
+    line = line_of(write_trial(tmp_path, rows, [gap], QUIET))
+
+    assert line.endswith(
+        "late: nothing recorded says why; gaps cover only 40 µs; "
+        "missing: gaps that cover half of it."
+    )
+
+
+def test_beside_a_gap_that_ended_after_it_was_back_nobody_polled_all_the_time(tmp_path):
+    rows, sent, back = late(50_000)
+    trial = write_trial(tmp_path, rows, [(sent + 2_000, back + 10_000, "forwarder", 9)], QUIET)
+
+    assert explain_trial(trial, Options(over="20us")).vetoed.packets == 1
+    assert "nothing recorded says why; missing: a gap that explains it" in line_of(trial)
+
+
+def test_nor_did_the_generator_of_a_floor_beside_a_gap_of_its_own(tmp_path):
+    rows, sent, _ = late(50_000)
+    meta = {"dut": {"driver": "loopback"}}
+    gap = (sent + 2_000, sent + 8_000, "generator")
+
+    line = line_of(write_trial(tmp_path, rows, [gap], QUIET, meta=meta))
+
+    assert line.endswith("gaps cover only 6 µs; missing: gaps that cover half of it.")
