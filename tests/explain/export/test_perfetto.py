@@ -3,6 +3,7 @@ from collections import Counter
 
 import pytest
 
+from made_packets import DUPLICATE, extra
 from made_trace import (
     CORE,
     FLUSH,
@@ -137,6 +138,20 @@ def test_packets_gaps_and_events_of_the_episodes_are_there(explained, tmp_path):
     assert sum("tlb-shootdown" in name and name.startswith("pkt") for name in shown) == 5
     # Those around it are drawn as well: 100 us before and after, 10 us apart.
     assert drawn.n_packets == pytest.approx(26, abs=2)
+
+
+def test_a_packet_that_came_twice_is_drawn_once(tmp_path):
+    start, end = 10 * MS, 10 * MS + 60_000
+    trace = MadeTrace().call(start + 1_000, end - 2_000, FLUSH, sent_at=start)
+    rows, drawn = held(normal(3_000), start, end), []
+    again = extra(1_000, DUPLICATE, start + 70_000) | {"sent_ns": rows[1_000]["sent_ns"]}
+    for name, more in (("once", []), ("twice", [again])):
+        gaps = [(start, end, "forwarder")]
+        trial = write_trial(tmp_path / name, [*rows, *more], gaps, trace)
+        found = explain_trial(trial, Options(over="20us"))
+        drawn.append(write_perfetto(found, tmp_path / f"{name}.perfetto"))
+
+    assert drawn[0].n_packets == drawn[1].n_packets > 0
 
 
 def test_a_process_without_packets_has_its_stalls_drawn(tmp_path):

@@ -24,7 +24,7 @@ from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.explain.read.recorded import Recorded
 from taut.explain.tell.gaps import shares_of
 from taut.explain.tell.result import Explanation
-from taut.records.layout import EVENT_KINDS
+from taut.records.layout import EVENT_KINDS, EXTRA_RECORD
 
 _LOW = 0xFFFF_FFFF
 
@@ -159,7 +159,7 @@ def _lane(writer: PerfettoWriter, parent: int, lanes: list[tuple[int, int]], at_
 
 def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
     """Read the received packets that were on their way in a window, in the order of sending."""
-    names = ["seq", "direction", "sent_ns", "received_ns"]
+    names = ["seq", "direction", "flags", "sent_ns", "received_ns"]
     parts = []
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(columns=names):
@@ -167,8 +167,10 @@ def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
             table = table.filter(
                 pc.and_(table["sent_ns"].is_valid(), table["received_ns"].is_valid())
             )
-            sent, received = (table[c].to_numpy() for c in ("sent_ns", "received_ns"))
-            parts.append(table.filter(pa.array(_inside(windows, sent, received))))
+            flags, sent, received = (table[c].to_numpy() for c in names[2:])
+            # A further receipt of a packet is no packet.
+            ours = _inside(windows, sent, received) & (flags & int(EXTRA_RECORD) == 0)
+            parts.append(table.filter(pa.array(ours)))
     return pa.concat_tables(parts).sort_by("sent_ns")
 
 
