@@ -94,7 +94,13 @@ def test_results_of_before_there_were_offenders_have_no_table():
     old = made_explanation(tail_packets=100)
 
     assert groups_of([old]) == []
-    assert "N = 100" in legend([old])
+    assert "N = 100)" in legend([old])
+
+
+def test_where_not_all_late_packets_were_recorded_the_legend_says_so():
+    partial = made_explanation(tail_packets=100, above_packets=900)
+
+    assert "N = 150 recorded of 950)" in legend([partial, made_explanation(tail_packets=50)])
 
 
 def test_the_terminal_prints_numbers_whole_at_80_columns():

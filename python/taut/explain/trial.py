@@ -38,7 +38,7 @@ from taut.explain.tell.gaps import with_rest, worst_gaps
 from taut.explain.tell.offenders import offenders_of
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
-from taut.explain.tell.unexplained import PACKETS, conditions, why_not
+from taut.explain.tell.unexplained import ONLY_SLOW, PACKETS, conditions, why_not
 from taut.explain.threads import Threads, judge_threads
 from taut.records.documents.explanation import CountersMoved
 from taut.records.documents.json_form import read_document
@@ -61,7 +61,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     packets = trial / PACKETS
     normal, holds = _normal(trial, document, options.over), holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
-    trace = _read_trace(trial, tail, options.n_worst, document.dut.hops or ())
+    trace = _read_trace(trial, document, tail, options.n_worst)
     passages = Passages(packets, document.dut.link or "")
     threads = judge_threads(trace, document, options, passages, tail)
     if threads.kind is Kind.KERNEL:
@@ -83,8 +83,8 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         else None,
     )
     judged = judge_packets(tail, blame, normal, device)
-    verdicts = threads.verdicts
-    more = (*conditions(normal, trace.survey.marks), *words_of_guest(trial, document))
+    n_tail, verdicts = int(np.count_nonzero(tail.is_late)), threads.verdicts
+    more = (*conditions(normal, n_tail, trace.survey.marks), *words_of_guest(trial, document))
     return Explanation(
         name=document.name or trial.name,
         over=options.over,
@@ -92,7 +92,8 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         p50_ns=normal.p50_ns,
         n_packets=normal.n_packets,
         n_void=normal.n_void,
-        n_tail=int(np.count_nonzero(tail.is_late)),
+        n_tail=n_tail,
+        n_above=max(n_tail, normal.n_above),
         causes=cause_totals(judged),
         worst=tell_episodes(
             judged, device, generator, options.n_worst, lacks(threads.kind, document.dut)
@@ -114,7 +115,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
 
 def _normal(trial: Path, document: TrialDocument, over: str) -> Normal:
     """Ask the packets what is usual, or the histogram where only slow ones were recorded."""
-    if document.traffic.record == "tail":
+    if document.traffic.record == ONLY_SLOW:
         return read_counted_normal(trial, document, over)
     return read_normal(trial / PACKETS, over)
 
@@ -124,7 +125,7 @@ def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:
 
 
 @stage("reading events")
-def _read_trace(trial: Path, tail: Tail, n_worst: int, hops: Sequence[Hop]) -> Trace:
+def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) -> Trace:
     recorded = recorded_in(trial)
     known = survey(recorded)
     late = tail.is_late
@@ -132,7 +133,8 @@ def _read_trace(trial: Path, tail: Tail, n_worst: int, hops: Sequence[Hop]) -> T
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
     explainable = Explainable(skipped_spans(known.marks), met, n_worst)
     gaps = read_gaps(trial / "gaps.parquet", explainable)
-    notes = _with_hops(read_notes(trial), hops)
+    notes = _with_hops(read_notes(trial), document.dut.hops or ())
+    notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)
     return Trace(gaps, recorded, known, notes, _is_guest(trial))
 
 

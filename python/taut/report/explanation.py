@@ -114,6 +114,8 @@ def summary(e: ExplanationDocument) -> str:
         shares[words] = shares.get(words, 0.0) + total.tail_share
     told = [f"{words} {share_words(share)}" for words, share in shares.items() if share >= 0.01]
     of = f" of {cells.count(e.packets)}" if e.packets else ""
+    if e.above_packets is not None:
+        of = f" recorded of {cells.count(e.above_packets)}"
     threshold = cells.time(e.threshold_ns)
     # A threshold given as a time needs no explanation.
     above = f"above {e.over} ({threshold})" if e.over.startswith("p") else f"above {threshold}"

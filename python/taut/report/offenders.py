@@ -69,7 +69,9 @@ def legend(explanations: Sequence[ExplanationDocument]) -> str:
     """Define the columns, with how many packets there are."""
     overs = ", ".join(dict.fromkeys(e.over for e in explanations))
     n = sum(e.tail_packets for e in explanations)
-    return LEGEND.format(over=overs, n=cells.count(n))
+    n_above = sum(e.above_packets or e.tail_packets for e in explanations)
+    recorded = f" recorded of {cells.count(n_above)}" if n_above > n else ""
+    return LEGEND.format(over=overs, n=f"{cells.count(n)}{recorded}")
 
 
 def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:

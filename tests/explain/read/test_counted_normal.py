@@ -1,19 +1,23 @@
 """A trial of slow packets alone: what is usual in it is what all of its packets would say."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from made_trace import write_trial
+from made_packets import packet
+from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, write_trial
 from taut.core.errors import InputError
-from taut.explain import Options, explain_trial
+from taut.explain import Options, as_document, explain_trial
 from taut.explain.read.counted_normal import HISTOGRAM, read_counted_normal
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import Traffic, TrialDocument
+from taut.report.explanation import summary
 
 SECOND_NS = 1_000_000_000
+MS = 1_000_000
 
 
 def document() -> TrialDocument:
@@ -51,6 +55,7 @@ def test_the_threshold_is_a_percentile_of_all_packets_not_of_those_recorded(
     assert normal.threshold_ns == 2_000
     assert normal.mean_interval_ns == 9 * SECOND_NS // 1_000
     assert (normal.n_void, normal.n_gone) == (7, 5)
+    assert normal.n_above == 10
     assert normal.is_partial
     assert read_counted_normal(tmp_path, document(), "p99.5").threshold_ns == 90_000
     assert read_counted_normal(tmp_path, document(), "25us").threshold_ns == 25_000
@@ -71,3 +76,54 @@ def test_a_trial_so_quiet_that_no_packet_was_recorded_is_explained(tmp_path: Pat
     found = explain_trial(trial, Options())
 
     assert (found.n_packets, found.n_tail, found.worst) == (1_000, 0, ())
+
+
+def slow_ones(tmp_path: Path, rows: list, counts: dict[int, int], *more: Any) -> Path:
+    """A trial of which only these rows were recorded."""
+    traffic = {"duration_ns": 30 * MS, "warm_up_ns": 0, "record": "tail"}
+    trial = write_trial(tmp_path, rows, *more, meta={"traffic": traffic})
+    write(trial, counts)
+    return trial
+
+
+def test_how_many_are_above_the_threshold_is_counted_not_taken_from_the_records(
+    tmp_path: Path,
+) -> None:
+    rows = [packet(s * 900, 50_000) for s in range(10)]
+    trial = slow_ones(tmp_path, rows, {1_000: 9_900, 50_000: 100})
+
+    found = explain_trial(trial, Options(over="p99"))
+    document = as_document(found)
+
+    assert (found.n_tail, document.tail_packets, document.above_packets) == (10, 10, 100)
+    assert "of 100 packets above p99 the slowest 10 were recorded" in found.notes[-1]
+    assert "10 recorded of 100 packets above p99 (1 µs)" in summary(document)
+    # Above the time all are recorded that there are.
+    whole = as_document(explain_trial(trial, Options(over="60us")))
+    assert (whole.tail_packets, whole.above_packets) == (0, None)
+
+
+def test_of_slow_packets_alone_every_verdict_is_a_guess_and_told_as_one(tmp_path: Path) -> None:
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    trace = MadeTrace().switch(start + 100, POLLER, HOG, PREEMPTED).switch(end - 100, HOG, POLLER)
+    rows = [r for r in held(normal(3_000), start, end) if r["received_ns"] - r["sent_ns"] > 20_000]
+    counts = {1_100: 2_500, 2_000_000: 500}
+    trial = slow_ones(tmp_path, rows, counts, [(start, end, "forwarder")], trace)
+
+    found = explain_trial(trial, Options(over="20us"))
+
+    [story], [offender], [total] = found.worst, found.offenders, found.gap_totals
+    assert 'late: perhaps core 1 was taken for 5 ms by another thread, "hog"' in story.line
+    assert "a guess; missing: the packets between the slow ones" in story.line
+    assert (offender.cause, offender.n_guesses, offender.n_stalls) == ("preemption", 1, 1)
+    assert (total.n_guesses, total.words) == (1, "maybe another thread ran")
+
+
+def test_so_is_a_queue_of_them(tmp_path: Path) -> None:
+    rows = [packet(s, 30_000 + 2_000 * (s - 999)) for s in range(1_000, 2_000)]
+    trial = slow_ones(tmp_path, rows, {1_000: 2_000, 900_000: 1_000}, (), MadeTrace().vector(1, 2))
+
+    story = explain_trial(trial, Options(over="20us")).worst[0]
+
+    assert story.cause == "queueing"
+    assert "late: perhaps it waited behind" in story.line

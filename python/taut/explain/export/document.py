@@ -59,6 +59,7 @@ def as_document(explanation: Explanation) -> ExplanationDocument:
         packets=e.n_packets,
         void_packets=e.n_void,
         tail_packets=e.n_tail,
+        above_packets=e.n_above if e.n_above > e.n_tail else None,
         shares={name: e.share_of(cause.id) for name, cause in _SHARES.items()},
         offenders=tuple(_offender(one, audit) for one in e.offenders),
         causes=tuple(_cause(total, audit) for total in e.causes),

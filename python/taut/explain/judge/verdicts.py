@@ -25,6 +25,7 @@ A, B, C, D = range(4)
 LETTERS = "ABCD"
 
 NOT_KEPT = "its events were not kept (--trace tail)"
+NOT_RECORDED = "the packets between the slow ones, which might speak against it"
 _ONE_IN = 10
 """A control group's throttled time agrees if it is off by at most 1 / _ONE_IN of itself."""
 _GAPS_A_CALL = 2
@@ -93,6 +94,8 @@ def judge(
     cause[spans.is_skipped] = NUMBER[causes.UNKNOWN]
     cause[spans.is_lost] = NUMBER[causes.TRACE_LOST]
     grade[broken], visit[broken] = D, -1
+    if facts.is_partial:
+        grade[:] = D
     return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
 
 
@@ -205,10 +208,11 @@ def _firmware(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> Ints:
 def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     """What the verdict of a gap lacks to be certain, in words."""
     cause, facts = CAUSES[int(verdicts.cause[gap])], verdicts.facts
-    words = []
+    says_nothing = cause in (causes.UNKNOWN, causes.TRACE_LOST)
+    words = [NOT_RECORDED] if facts.is_partial and not says_nothing else []
     if cause.has_sender and not _is_joined(verdicts, gap):
         words.append("who sent it: no event proves it")
-    is_sure = int(verdicts.grade[gap]) == A
+    is_sure = int(verdicts.grade[gap]) == A or cause.id in facts.agreeing
     if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
         words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
     if cause is causes.UNKNOWN:

@@ -35,14 +35,17 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
     def warm(name: str) -> int:
         return counters.get(name, 0) - counters.get(f"{name}_cold", 0)
 
+    threshold_ns = share if isinstance(share, int) else above[0]
+    at = int(np.searchsorted(values, threshold_ns, "right"))
     return Normal(
         n_packets=n,
         low_ns=low,
         p50_ns=p50,
-        threshold_ns=share if isinstance(share, int) else above[0],
+        threshold_ns=threshold_ns,
         over=over,
         mean_interval_ns=(document.traffic.duration_ns or 0) * directions // n,
         n_void=warm("void"),
         n_gone=warm("lost") + warm("unsent"),
         is_partial=True,
+        n_above=n - int(cumulated[at - 1]) if at else n,
     )

@@ -69,6 +69,8 @@ class TraceNotes:
     """Where events were recorded; None: trace.json does not say."""
     window_ns: tuple[int, int] | None = None
     """From when to when the trace ran; None: from the first event to the last."""
+    is_partial: bool = False
+    """Whether only slow packets were recorded: the others might speak against any verdict."""
 
     def lacks(self, *prefixes: str) -> bool:
         """Whether the kernel lacks an event of that name or group."""

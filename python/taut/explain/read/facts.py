@@ -34,6 +34,7 @@ class Facts:
     is_guest: bool | None = None
     is_traced: bool = True
     lacks: tuple[str, ...] = ()  # events without which an empty gap proves nothing
+    is_partial: bool = False  # only slow packets were recorded
 
     @property
     def agreeing(self) -> frozenset[str]:
@@ -104,6 +105,7 @@ def facts_from(
         is_guest,
         is_traced,
         lacks,
+        notes.is_partial,
     )
 
 

@@ -51,6 +51,7 @@ class Normal:
     n_void: int  # late or not: the generator was held up while they were sent or received
     n_gone: int  # lost, or refused by the transmit call
     is_partial: bool = False  # only slow packets were recorded: the others cannot speak
+    n_above: int = 0  # of those that are above the threshold; fewer may have been recorded
 
     @property
     def is_overloaded(self) -> bool:

@@ -147,7 +147,7 @@ class Explanation:
     p50_ns: int | None
     n_packets: int
     n_void: int  # of all packets, late or not
-    n_tail: int
+    n_tail: int  # packets above the threshold that were recorded
     causes: tuple[CauseTotal, ...]
     worst: tuple[EpisodeStory, ...]
     gap_totals: tuple[GapTotal, ...]
@@ -160,6 +160,8 @@ class Explanation:
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)
+    n_above: int = 0
+    """Packets above the threshold, recorded or not."""
     vetoed: VetoCounts = field(default_factory=VetoCounts)
     offenders: tuple[Offender, ...] = ()
     heading: str = ""

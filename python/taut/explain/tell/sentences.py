@@ -54,10 +54,11 @@ def _why(story: EpisodeStory, reason: str) -> str:
             told += f" (a guess; missing: {gap.missing[0]})"
         return f"{reason}: {told}" if reason else told
     missing = f"; missing: {story.missing[0]}" if story.missing else ""
+    maybe = "perhaps " if is_guess(story.cause, story.grade) else ""
     if reason:
-        return f"{reason}{missing}"
+        return f"{maybe}{reason}{missing}"
     if story.cause == causes.BATCHING.id:
-        return "it waited in a batch of the device's transmit policy"
+        return f"{maybe}it waited in a batch of the device's transmit policy"
     if story.cause == causes.MEASURER.id:
-        return "the generator itself was held up"
+        return f"{maybe}the generator itself was held up"
     return f"nothing recorded says why{missing}"

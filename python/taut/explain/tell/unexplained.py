@@ -11,12 +11,15 @@ from taut.records.documents.trial import FAILED, Failure, TrialDocument
 PACKETS = "packets.parquet"
 """In the folder of a trial whose packets were recorded."""
 
+ONLY_SLOW = "tail"
+"""What traffic.record is where slow packets alone were recorded."""
+
 
 def why_not(trial: Path, document: TrialDocument) -> str | None:
     """Say why nothing can be told of a trial's late packets; None: it can be tried."""
     if document.status == FAILED:
         return f"the trial failed ({(document.failure or Failure()).reason})"
-    if document.traffic.record == "tail" and not (trial / HISTOGRAM).is_file():
+    if document.traffic.record == ONLY_SLOW and not (trial / HISTOGRAM).is_file():
         return (
             "only its slow packets were recorded, and what is usual is not known; "
             "run it with record = 'all'"
@@ -28,14 +31,19 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
     return None
 
 
-def conditions(normal: Normal, events: Events) -> list[str]:
+def conditions(normal: Normal, n_tail: int, events: Events) -> list[str]:
     """Say under which conditions a trial was explained, where they are not the usual ones."""
     words = []
     if normal.is_partial:
         words.append(
             "only slow packets were recorded: those between them, which might speak against a "
-            "cause, are not known, so that every verdict is a guess (maybe); record = 'all' "
-            "knows them"
+            "cause, are not known, so that every verdict is a guess (maybe); `taut run` with "
+            "record = 'all' knows them, for as long as there is room"
+        )
+    if n_tail < normal.n_above:
+        words.append(
+            f"of {normal.n_above:,} packets above {normal.over} the slowest {n_tail:,} were "
+            "recorded: causes and shares are of those"
         )
     if normal.is_overloaded:
         due = normal.n_packets + normal.n_gone

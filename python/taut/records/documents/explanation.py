@@ -266,6 +266,8 @@ class ExplanationDocument:
     p50_ns: int | None = None
     packets: int | None = None
     void_packets: int | None = field(default=None, metadata=LEFT_OUT)
+    above_packets: int | None = field(default=None, metadata=LEFT_OUT)
+    """Packets above the threshold, where not all of them were recorded; None: `tail_packets`."""
     shares: Mapping[str, float] = field(default_factory=dict, metadata=rest(suffix="_share"))
     offenders: tuple[OffenderDocument, ...] = ()
     by_percentile: ByPercentile | None = None
