@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from made_run import EPOCH_TSC, TSC_HZ, make_raw_trial, write_raw
 from taut.core.errors import InputError
 from taut.experiment.plan import make_plan
-from taut.experiment.restart import BEFORE, Restartable, refuse_late, why_not
+from taut.experiment.restart import BEFORE, Restartable, logged_from_ns, refuse_late, why_not
 from taut.experiment.soak import plan_soak
 from taut.experiment.spec import parse_spec
+from taut.records.convert import GapLog
+from taut.records.layout import CLOCK_POINT, GAP, RecordKind
 
 
 class Made:
@@ -117,3 +121,13 @@ def test_a_soak_is_as_long_as_it_is_told():
     refuse_late(soak.segment(soak.device, 0, soak.planned_ns).trials)
     with pytest.raises(InputError, match="is not while packets are measured, until 61 s;"):
         refuse_late(soak.segment(soak.device, 0, 60_000_000_000).trials)
+
+
+@pytest.mark.parametrize(("words", "from_ns"), [('restart = "2s"', 2_000_000_000), ("", None)])
+def test_only_of_one_that_was_restarted_the_log_begins_later(tmp_path, words, from_ns):
+    make_raw_trial(tmp_path)
+    first = np.array((EPOCH_TSC + 2 * TSC_HZ, 1, 50), CLOCK_POINT)
+    write_raw(tmp_path / "log.bin", RecordKind.GAP, np.zeros(0, GAP), first=first)
+    trial = make_plan(parse_spec(SPEC + words)).trials[0]
+
+    assert logged_from_ns(trial, tmp_path, [GapLog(tmp_path / "log.bin")]) == from_ns

@@ -217,3 +217,15 @@ def test_where_nothing_stamped_there_are_no_stamps(tmp_path: Path) -> None:
     convert.convert_stamps(tmp_path, tmp_path, [])
 
     assert not (tmp_path / "stamps.parquet").exists()
+
+
+def test_the_last_log_of_a_devices_gaps_says_when_it_begins(tmp_path: Path) -> None:
+    make_raw_trial(tmp_path)
+    logs = [convert.GapLog(tmp_path / f"gaps-{n}.bin", f"hop {n}") for n in (1, 2)]
+    for log, since in zip(logs, (5_000, 2_500), strict=True):
+        first = np.array((EPOCH_TSC + since, 1, 50), CLOCK_POINT)
+        write_raw(log.path, RecordKind.GAP, np.zeros(0, GAP), first=first)
+
+    assert convert.begins_ns(tmp_path, logs) == 2_000
+    assert convert.begins_ns(tmp_path, logs[1:]) == 1_000
+    assert convert.begins_ns(tmp_path, [convert.GapLog(tmp_path / "none.bin")]) is None

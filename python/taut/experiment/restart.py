@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.driver import RunningDut
+from taut.records.convert import GapLog, begins_ns
 
 if TYPE_CHECKING:
     from taut.experiment.model import Spec, TrafficSpec
@@ -71,6 +72,14 @@ def refuse_late(trials: Iterable["Trial"]) -> None:
                 f"traffic {trial.traffic.name}: restart: {format_ns(at_ns)} is not while packets "
                 f"are measured, until {format_ns(end_ns)}; restart earlier, or lengthen the trial"
             )
+
+
+def logged_from_ns(trial: "Trial", raw: Path, logs: Sequence[GapLog]) -> int | None:
+    """Say from when on a device that was restarted has a log of its gaps: the new one is all.
+
+    None: it was not restarted, or keeps none.
+    """
+    return None if trial.traffic.restart_ns is None else begins_ns(raw, logs)
 
 
 class Restartable:

@@ -25,7 +25,7 @@ from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
 from taut.experiment.neighbour_cores import asked_of
 from taut.experiment.plan import Plan, Trial
-from taut.experiment.restart import Restartable
+from taut.experiment.restart import Restartable, logged_from_ns
 from taut.experiment.stored import TrialSoFar
 from taut.host.host import Host
 from taut.records.convert import (
@@ -179,14 +179,16 @@ class Testbench:
             of_hops = [_threads(hop.device) for hop in dut.hops]
             stats = dut.stop()
             ended = replace(started, threads=threads, stats=stats, notes=_notes(place, dut))
-            ended = replace(ended, guest=None if place is None else place.guest)
+            from_ns = logged_from_ns(trial, raw, _gap_logs(dut))
+            of_guest = None if place is None else place.guest
+            ended = replace(ended, guest=of_guest, logged_from_ns=from_ns)
             known.document = replace(
                 known.document,
                 dut=replace(ended, hops=_hops(dut, of_hops) or None, died=died_of(dut)),
             )
             # The device's log is of the trial, wherever the driver put it.
-            of_guest = None if place is None else place.events
-            return _Left(_gap_logs(dut), _stamp_logs(dut), of_guest)
+            events = None if place is None else place.events
+            return _Left(_gap_logs(dut), _stamp_logs(dut), events)
 
     @contextmanager
     def _running(

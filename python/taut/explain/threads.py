@@ -92,8 +92,8 @@ def judge_threads(
     """Judge the gaps of generator and device; without a log of the device, its stalls."""
     kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
     of_device, words = _loops_of_device(document, trace.gaps, options)
-    words += _not_kept(trace.gaps)
     loops = [_loop_of_generator(document, options)]
+    words += _not_known(trace, document.dut, kind, [*loops, *of_device])
     if kind is Kind.LOGGED:
         loops += of_device
     holds = holds_of(document.dut)
@@ -106,17 +106,9 @@ def judge_threads(
         raise InputError("trial.json: no cores; it does not say which core the generator had")
     is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     logged = judge_logged(trace, roles, is_guest, tail, options)
-    if not trace.recorded.is_there:
-        words.append("no kernel events: the run was not traced")
-    words += _not_logged([loops[0], *of_device])
-    words += _not_counted(trace.notes)
     device = list(logged.verdicts[1:])
     n_vetoed = sum(logged.n_vetoed[1:])
-    if kind in NOTES:
-        words.append(NOTES[kind])
     core = of_device[0].core
-    if sleeps(document.dut):
-        words.append(SLEEPS)
     if core is not None and trace.has(core) and (kind is Kind.PROGRAM or sleeps(document.dut)):
         traced = _traced(trace, core, logged.calibration, is_guest)
         program = program_of(document.dut, trace.notes, core)
@@ -195,6 +187,22 @@ def _granted_ns(gaps: GapCounters) -> int:
 def _loop_of_generator(document: TrialDocument, options: Options) -> _Loop:
     cores, sent = document.cores or CoresOfTrial(), document.generator or GeneratorResult()
     return replace(_loop(MEASURER, cores.generator, sent.gaps), asked=options.generator_thread)
+
+
+def _not_known(trace: Trace, dut: Dut, kind: Kind, loops: Sequence[_Loop]) -> list[str]:
+    """Say what was not recorded, and what is not known for that."""
+    words = _not_kept(trace.gaps)
+    if dut.logged_from_ns is not None:
+        words.append(
+            f"the device was restarted: its log of gaps begins {format_ns(dut.logged_from_ns)} "
+            "after the first packet was due; its stalls before that are not known"
+        )
+    if not trace.recorded.is_there:
+        words.append("no kernel events: the run was not traced")
+    words += _not_logged(loops) + _not_counted(trace.notes)
+    if kind in NOTES:
+        words.append(NOTES[kind])
+    return [*words, SLEEPS] if sleeps(dut) else words
 
 
 def _not_logged(loops: Sequence[_Loop]) -> list[str]:

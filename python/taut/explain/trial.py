@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     judged = judge_packets(tail, blame, normal, device)
     n_tail, verdicts = int(np.count_nonzero(tail.is_late)), threads.verdicts
     more = (*conditions(normal, n_tail, trace.survey.marks), *words_of_guest(trial, document))
+    lacking = partial(lacks, threads.kind, document.dut)
     return Explanation(
         name=document.name or trial.name,
         over=options.over,
@@ -95,9 +97,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         n_tail=n_tail,
         n_above=max(n_tail, normal.n_above),
         causes=cause_totals(judged),
-        worst=tell_episodes(
-            judged, device, generator, options.n_worst, lacks(threads.kind, document.dut)
-        ),
+        worst=tell_episodes(judged, device, generator, options.n_worst, lacking),
         offenders=offenders_of(judged, device, generator, trace.gaps.rest, threads.stalls),
         gap_totals=with_rest(threads.totals.totals(Names(trace.notes)), trace.gaps.rest),
         worst_gaps=worst_gaps(verdicts, options.n_worst),

@@ -117,6 +117,22 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[GapLog] = ()) ->
     )
 
 
+def begins_ns(raw: Path, logs: Sequence[GapLog]) -> int | None:
+    """Say when the last of a device's logs begins, in the time of the records in `raw`.
+
+    A log begins when its program is about to poll. None: there is none, or no record.
+    """
+    reference = _reference(raw)
+    begun = [
+        open_raw(log.path, RecordKind.GAP).header["first"]["tsc"]
+        for log in logs
+        if log.path.exists()
+    ]
+    if reference is None or not begun:
+        return None
+    return int(fit_of(reference.header).times_ns(np.array(begun, np.uint64)).max())
+
+
 class StampLog(NamedTuple):
     """A file of stamps of the device under test."""
 
@@ -148,14 +164,7 @@ def convert_events(raw: Path, trial: Path, reference: Path | None = None) -> Non
     events = _open_if_there(raw / EVENTS_FILE, RecordKind.EVENT)
     if events is None:
         return
-    kinds = (
-        (PACKETS_FILE, RecordKind.PACKET),
-        (HISTOGRAMS_FILE, RecordKind.HISTOGRAM),
-        (GAPS_FILE, RecordKind.GAP),
-    )
-    opened = (_open_if_there((reference or raw) / name, kind) for name, kind in kinds)
-    first = next((file for file in opened if file is not None), events)
-    fit = fit_of(first.header)
+    fit = fit_of((_reference(reference or raw) or events).header)
     trial.mkdir(exist_ok=True)
     write_parquet(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
     if (raw / TRACE_FILE).exists():
@@ -181,6 +190,17 @@ def _time(tsc: int | None, fit: ClockFit) -> int | None:
         raise InputError(
             f"{TRACE_FILE}: when the trace ran is no count of ticks; the file is damaged"
         ) from None
+
+
+def _reference(raw: Path) -> RawFile | None:
+    """Open a file of the generator's records, whose epoch and clock count; None: there is none."""
+    kinds = (
+        (PACKETS_FILE, RecordKind.PACKET),
+        (HISTOGRAMS_FILE, RecordKind.HISTOGRAM),
+        (GAPS_FILE, RecordKind.GAP),
+    )
+    opened = (_open_if_there(raw / name, kind) for name, kind in kinds)
+    return next((file for file in opened if file is not None), None)
 
 
 def _open_if_there(path: Path, kind: RecordKind) -> RawFile | None:

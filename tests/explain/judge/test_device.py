@@ -49,5 +49,5 @@ def test_a_chain_hides_what_its_switch_does(options, hops, hides, lacking) -> No
     dut = Dut(driver="chain", options=options, hops=hops)
 
     assert hides_stalls(Kind.LOGGED, dut) is hides
-    assert lacks(Kind.LOGGED, dut) == lacking
+    assert lacks(Kind.LOGGED, dut, 0) == lacking
     assert hides_stalls(Kind.PROGRAM, dut)

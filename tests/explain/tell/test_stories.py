@@ -55,3 +55,19 @@ def test_nor_did_the_generator_of_a_floor_beside_a_gap_of_its_own(tmp_path):
     line = line_of(write_trial(tmp_path, rows, [gap], QUIET, meta=meta))
 
     assert line.endswith("gaps cover only 6 µs; missing: gaps that cover half of it.")
+
+
+def test_before_its_restart_a_device_is_not_said_to_have_polled_all_the_time(tmp_path):
+    rows = held(normal(3_000), 10 * MS + 5_000, 15 * MS + 5_000)
+    rows[2_500]["received_ns"] += 50_000
+    stats = {"gaps": {"per_packet_ns": 250}}
+    dut = {"driver": "taut_forward", "options": {}, "stats": stats, "logged_from_ns": 20 * MS}
+
+    trial = write_trial(tmp_path, rows, [], QUIET, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="20us"))
+    before, after = sorted(found.worst, key=lambda story: story.start_ns)
+
+    assert {total.cause for total in found.causes} == {"unknown"}
+    assert "missing: the device's log of gaps: it was restarted" in before.line
+    assert "polled all the time" in after.line
+    assert any("begins 20 ms after the first packet was due" in note for note in found.notes)

@@ -84,6 +84,9 @@ ASLEEP = (
 )
 """What a verdict lacks of a device that logs its gaps and sleeps."""
 
+RESTARTED = "the device's log of gaps: it was restarted, and the log begins after that"
+"""What a verdict lacks of what was sent before the device was restarted."""
+
 _LEAST_NEW = 2
 """A stall that gaps of the log cover by 1 / _LEAST_NEW of its length or more is theirs."""
 
@@ -99,11 +102,14 @@ def has_switch(dut: Dut) -> bool:
 
 def hides_stalls(kind: Kind, dut: Dut) -> bool:
     """Whether the device may stand still without a log that tells; one that is awake does not."""
-    return kind is not Kind.LOGGED or sleeps(dut) or has_switch(dut)
+    is_whole = dut.logged_from_ns is None
+    return kind is not Kind.LOGGED or sleeps(dut) or has_switch(dut) or not is_whole
 
 
-def lacks(kind: Kind, dut: Dut) -> str:
-    """What a verdict lacks of a device that cannot be watched, or slept; empty: of all others."""
+def lacks(kind: Kind, dut: Dut, sent_ns: int) -> str:
+    """What the verdict of a packet lacks whose device was not watched then; empty: it was."""
+    if dut.logged_from_ns is not None and sent_ns < dut.logged_from_ns:
+        return RESTARTED
     if sleeps(dut):
         return ASLEEP
     return SWITCH if has_switch(dut) else MISSING.get(kind, "")

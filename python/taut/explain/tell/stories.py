@@ -1,5 +1,6 @@
 """The worst episodes one by one: what happened, who did it, what is missing to know more."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -31,14 +32,14 @@ def tell_episodes(
     device: OneLine | None,
     generator: OneLine | None,
     n: int,
-    no_thread: str = "",
+    lacking: Callable[[int], str],
 ) -> tuple[EpisodeStory, ...]:
     """Describe the worst episodes.
 
-    `no_thread` says what lacks where no device can be watched, or one that slept.
+    `lacking` says what lacks where no device was watched when a packet was sent, or one that slept.
     """
     return tuple(
-        _tell(judged, int(e), device, generator, no_thread)
+        _tell(judged, int(e), device, generator, lacking)
         for e in worst_episodes(judged, n).tolist()
     )
 
@@ -48,7 +49,7 @@ def _tell(
     episode: int,
     device: OneLine | None,
     generator: OneLine | None,
-    no_thread: str,
+    lacking: Callable[[int], str],
 ) -> EpisodeStory:
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
     late = tail.is_late[rows]
@@ -58,7 +59,7 @@ def _tell(
     missing = gap.missing if gap is not None else ()
     if gap is None or cause is causes.MEASURER:
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
-        missing = tuple(_missing(cause, device, dark, no_thread))
+        missing = tuple(_missing(cause, device, dark, lacking(int(tail.sent_ns[worst]))))
         if any(POLLED in words for words in missing):
             missing = _beside(judged, worst, device, generator) or missing
     grade = LETTERS[int(judged.grade[rows].max())]

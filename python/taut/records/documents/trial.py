@@ -171,6 +171,9 @@ class Dut:
     """
     hops: tuple[Hop, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Of a chain that got to its end; each has counters of its own, and `stats` is None."""
+    logged_from_ns: int | None = field(default=None, metadata=LEFT_OUT)
+    """From when on its log of gaps is there, of a device that was restarted: what it logged before
+    is gone. None: of all of the trial."""
 
 
 @dataclass(frozen=True)
