@@ -233,10 +233,15 @@ def test_the_guests_time_is_the_hosts_within_the_stated_error(measured: Measured
 
 
 def test_explain_says_it(measured: Measured) -> None:
-    notes = " ".join(explain_trial(measured.folder).notes)
+    found = explain_trial(measured.folder)
+    notes = " ".join(found.notes)
+    starts = {stall.start_ns for stall in measured.planted(GUEST) if stall.whose == GUEST}
+    gaps = [gap for gap in found.gaps.to_pylist() if gap["start_ns"] in starts]
 
     assert "the hypervisor's" in notes
     assert "the guest's own" in notes
+    assert {gap["cause"] for gap in gaps} == {"unknown"}
+    assert all("the guest's own kernel ran" in gap["detail"] for gap in gaps)
 
 
 def test_its_interrupts_are_counted_beside_the_hosts(measured: Measured) -> None:

@@ -4,25 +4,46 @@ Two traces tell: the host's, in which the virtual CPU is a thread, and the guest
 device is one. Where the guest gave the CPU to somebody else, or to nobody, the stall is the
 guest's, whatever the host made of the idle CPU. Where it did not, and the CPU's thread did not run
 on the host, it is the host's: the guest cannot know. Where both ran, neither kernel noted why.
+
+The device's gaps are judged by the host's events, and what those cannot know is taken back here.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from taut.explain.arrays import Ints
+from taut.core.units import format_ns
+from taut.explain import causes
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask
+from taut.explain.causes import NUMBER
+from taut.explain.judge.cover import covered_by
+from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.events import Events, read_events, read_notes
+from taut.explain.read.spans import Spans
 from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.trial import Guest, TrialDocument
 
 _SHORTEST_NS = 1_000_000
 """Shorter ones are not told: the two clocks are an estimate apart."""
 _CLOCK_ERRORS = 10
+_MOST_ERROR_NS = 1_000_000
+"""Taken where none is stated, as in a chain of guests: with a larger one the trial had failed."""
 _IDLE = "nobody"
+
+_OF_GUEST = "the guest's own kernel ran {who} instead"
+_OF_HOST = "the virtual CPU did not run on the host, and no event there says why"
+_OF_NONE = "the kernels of guest and host both say that it ran"
+_NOT_TRACED = "whose it was is not known: guest and host were not both traced then"
+_TOO_SHORT = "too short to tell whose it was, by clocks that agree to {error} only"
+
+_OF_THE_THREAD = [NUMBER[causes.SYSCALL], NUMBER[causes.UNKNOWN]]
+"""What the host's events make of a virtual CPU that calls the kernel, or sleeps: no cause."""
+_OF_ITSELF = [NUMBER[causes.QUEUEING], NUMBER[causes.TRACE_LOST]]
+"""Verdicts that no clock of the host's decides."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +67,10 @@ GUEST, HOST, NOBODY = "guest", "hypervisor", "unknown"
 
 def stalls_of_guest(trial: Path, document: TrialDocument) -> list[StallOfGuest] | None:
     """Judge the stalls of a trial's guest, longest first; None: not traced on both sides."""
-    guest, cores = document.dut.guest, document.cores
-    host, own = read_events(trial), read_events(trial / FOLDER_OF_GUEST)
-    if guest is None or guest.program is None or cores is None or cores.device is None:
+    guest, sides = document.dut.guest, _sides(trial, document)
+    if guest is None or sides is None:
         return None
-    if host is None or own is None:
-        return None
-    inside = _away(own, guest.cpu, guest.program)
-    outside = _away(host, cores.device, guest.cpu_thread)
+    inside, outside = sides
     notes = (read_notes(trial / FOLDER_OF_GUEST), read_notes(trial))
     names = tuple(one.threads for one in notes)
     stalls = []
@@ -115,13 +132,127 @@ class _Away:
             found[int(self.instead[at])] += inside
         return found
 
+    def cover(self, spans: Spans) -> tuple[Ints, Ints]:
+        """Give for how long it did not have it in each gap, and whose the longest turn was."""
+        none = np.zeros(len(self.start_ns), np.int64)
+        turns = Spans("", -1, self.start_ns, self.end_ns, none, none.astype(bool))
+        every = np.ones(len(spans), bool)
+        covered, turn = covered_by(turns, spans.start_ns, spans.end_ns, every)
+        return covered, np.append(self.instead, 0)[turn]
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What is known of the gaps of a device in a guest beside the events of its host."""
+
+    error_ns: int
+    """How far the guest's times may be off the host's."""
+    sides: tuple[_Away, _Away] | None = None
+    """When the guest ran another than the device, and the host another than the virtual CPU; None:
+    not both were traced."""
+    window_ns: tuple[int, int] | None = None
+    """From when to when the guest was traced; None: not known."""
+    names: Mapping[int, str] = field(default_factory=dict)
+    """Of the guest's threads."""
+
+    def regraded(self, verdicts: GapVerdicts) -> GapVerdicts:
+        """Make *unknown* what the host's events cannot know, and say in words what is known.
+
+        They tell who took the virtual CPU's core. Whatever the guest does is for them a thread that
+        runs, calls the kernel or sleeps.
+        """
+        spans, is_traced = verdicts.spans, self._is_traced(verdicts.spans)
+        half = spans.length_ns // 2
+        none = np.zeros(len(spans), np.int64)
+        inside, outside = self.sides or (None, None)
+        away_ns, who = (none, none) if inside is None else inside.cover(spans)
+        off_ns, _ = (none, none) if outside is None else outside.cover(spans)
+        is_told = (verdicts.visit >= 0) & ~np.isin(verdicts.cause, _OF_THE_THREAD)
+        words = np.select(
+            [
+                np.isin(verdicts.cause, _OF_ITSELF),
+                spans.length_ns < _CLOCK_ERRORS * self.error_ns,
+                is_traced & (away_ns >= half),
+                is_told | spans.is_skipped,
+                ~is_traced | spans.is_unseen,
+                off_ns >= half,
+            ],
+            ["", _TOO_SHORT, _OF_GUEST, "", _NOT_TRACED, _OF_HOST],
+            _OF_NONE,
+        )
+        gaps, error = np.flatnonzero(words != ""), format_ns(self.error_ns)
+        said = [
+            str(words[gap]).format(error=error, who=_called(int(who[gap]), self.names))
+            for gap in gaps
+        ]
+        return _unknown(verdicts, gaps, said)
+
+    def _is_traced(self, spans: Spans) -> Mask:
+        first_ns, last_ns = self.window_ns or (BEFORE_ALL, AFTER_ALL)
+        whole: Mask = (spans.start_ns >= first_ns) & (spans.end_ns <= last_ns)
+        return whole & (self.sides is not None)
+
+
+def inside_of(trial: Path, document: TrialDocument) -> Inside | None:
+    """Read what a trial's guest says of its device's gaps; None: the device ran in none."""
+    guest = document.dut.guest
+    if guest is None:
+        return None
+    notes = read_notes(trial / FOLDER_OF_GUEST)
+    return Inside(
+        _MOST_ERROR_NS if guest.clock is None else guest.clock.error_ns,
+        _sides(trial, document),
+        notes.window_ns,
+        notes.threads,
+    )
+
+
+def _unknown(verdicts: GapVerdicts, gaps: Ints, words: Sequence[str]) -> GapVerdicts:
+    """Make verdicts *unknown*; the words become the details of a visit, as those of an event."""
+    old, n = verdicts.segments, len(gaps)
+    number = {word: i for i, word in enumerate(dict.fromkeys(words), len(old.details))}
+    segments = replace(
+        old,
+        visit_span=np.append(old.visit_span, gaps),
+        visit_cause=np.append(old.visit_cause, np.full(n, NUMBER[causes.UNKNOWN])),
+        visit_class=np.append(old.visit_class, np.zeros(n, np.int64)),
+        visit_detail=np.append(old.visit_detail, np.array([number[word] for word in words], int)),
+        visit_by=np.append(old.visit_by, np.full(n, -1)),
+        visit_joined=np.append(old.visit_joined, np.zeros(n, bool)),
+        details=(*old.details, *number),
+    )
+    cause, grade, visit = verdicts.cause.copy(), verdicts.grade.copy(), verdicts.visit.copy()
+    is_combined = verdicts.is_combined.copy()
+    cause[gaps], grade[gaps], is_combined[gaps] = NUMBER[causes.UNKNOWN], D, False
+    visit[gaps] = len(old.visit_span) + np.arange(n)
+    return replace(
+        verdicts,
+        segments=segments,
+        cause=cause,
+        grade=grade,
+        visit=visit,
+        is_combined=is_combined,
+    )
+
+
+def _sides(trial: Path, document: TrialDocument) -> tuple[_Away, _Away] | None:
+    """Say when the guest did not run the device, nor the host the guest; None: not both known."""
+    guest, cores = document.dut.guest, document.cores
+    if guest is None or guest.program is None or cores is None or cores.device is None:
+        return None
+    host, own = read_events(trial), read_events(trial / FOLDER_OF_GUEST)
+    if host is None or own is None:
+        return None
+    inside = _away(own, guest.cpu, guest.program)
+    return inside, _away(host, cores.device, guest.cpu_thread)
+
 
 def _away(events: Events, cpu: int, thread: int) -> _Away:
     """Give when another thread, or none, had a core, from the switches there."""
     switches = events.take(events.of("switch") & (events.cpu == cpu))
     # record_format.h: the lower half of each argument is the thread.
     after = (switches.arg1 & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    ends = np.append(switches.time_ns[1:], np.iinfo(np.int64).max)
+    ends = np.append(switches.time_ns, AFTER_ALL)[1:]
     others = after != thread
     return _Away(switches.time_ns[others], ends[others], after[others])
 
@@ -143,6 +274,10 @@ def _gaps(
 
 def _most(times: Counter[int], names: Mapping[int, str]) -> str:
     thread, _ = times.most_common(1)[0]
+    return _called(thread, names)
+
+
+def _called(thread: int, names: Mapping[int, str]) -> str:
     if thread == 0:
         return _IDLE
     known = names.get(thread)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taut.explain.arrays import BEFORE_ALL, Mask
+from taut.explain.guest import Inside
 from taut.explain.judge.kept import kept, together
 from taut.explain.judge.shares import Shares, share_out
 from taut.explain.judge.told import Told, around_late
@@ -33,6 +34,7 @@ from taut.explain.walk.calibrate import Calibration, Lessons
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.parts import Part, Parts
 from taut.explain.walk.pollers import most_met, threads_met
+from taut.explain.walk.stalls import FAULT_NS
 from taut.explain.walk.timeline import build_timeline
 from taut.explain.walk.veto import Vetoed
 
@@ -46,6 +48,9 @@ class Trace:
     survey: Survey
     notes: TraceNotes
     is_guest: bool | None
+    """Whether all of it ran in a virtual machine."""
+    inside: Inside | None = None
+    """What the guest knows of the device, where that alone ran in one."""
 
     def has(self, core: int) -> bool:
         """Whether events of a core were recorded."""
@@ -67,6 +72,8 @@ class Role:
     is_traced: bool
     among: tuple[int, ...] = ()
     """The threads it can be; empty: any that runs on its core."""
+    inside: Inside | None = None
+    """Of a program in a guest, whose thread here is a virtual CPU; None: of any other."""
 
 
 class _Seen:
@@ -98,6 +105,9 @@ class _Seen:
     def walk(self, window: Window, senders: Senders, spans: Spans, notes: TraceNotes) -> Part:
         """Walk the gaps of a window."""
         watched = Watched(spans.core, -1 if self.thread is None else self.thread)
+        if self.role.inside is not None:
+            # In a call of its CPU's thread the guest runs, and after a fault of it.
+            watched = replace(watched, calls_are_work=True, fault_most_ns=FAULT_NS)
         bounds = spans.start_ns, spans.end_ns
         segments = build_timeline(window.events, watched, bounds, Names(notes), senders)
         self.throttled_ns += throttled_in(segments)
@@ -174,6 +184,8 @@ def _judge(
             verdicts = judge(
                 part.spans, part.segments, shares[i], facts[i], marks, one.throttled_ns
             )
+            if one.role.inside is not None:
+                verdicts = one.role.inside.regraded(verdicts)
             totals.add(verdicts)
             stalls[i].add(verdicts)
             found[i].append(verdicts if keeps_all else kept(verdicts, one.told.mark(part.spans)))

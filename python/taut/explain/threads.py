@@ -140,11 +140,14 @@ def _traced(trace: Trace, core: int, calibration: Calibration, is_guest: bool | 
 
 
 def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
+    inside = None if loop.name == MEASURER else trace.inside
     core = -1 if loop.core is None else loop.core
     marks, window_ns = trace.survey.marks, trace.notes.window_ns
+    error_ns = 0 if inside is None else inside.error_ns
 
     def spans(gaps: pa.Table) -> Spans:
-        return spans_of(gaps, loop.name, core, marks, loop.per_packet_ns, window_ns)
+        own = spans_of(gaps, loop.name, core, marks, loop.per_packet_ns, window_ns)
+        return replace(own, error_ns=error_ns)
 
     def cut(some: Spans) -> tuple[Spans, Vetoed]:
         if loop.name == MEASURER:
@@ -159,6 +162,7 @@ def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:
         loop.asked,
         trace.has(core),
         loop.threads,
+        inside,
     )
 
 
@@ -238,11 +242,14 @@ def _loops_of_device(
     """
     dut, cores = document.dut, document.cores or CoresOfTrial()
     found, words = [], []
+    asked = options.device_thread
+    if asked is None and dut.guest is not None:
+        asked = dut.guest.cpu_thread
     for hop in dut.hops or (Hop(DEVICE, -1, (), dut.stats),):
         stats = hop.stats or DutStats()
         expected_ns = stats.gaps.per_packet_ns if stats.gaps else 0
         loop = _loop(hop.name, hop.core if dut.hops else cores.device, stats.gaps)
-        loop = replace(loop, threads=hop.threads, asked=None if dut.hops else options.device_thread)
+        loop = replace(loop, threads=hop.threads, asked=None if dut.hops else asked)
         handled = sum(port.rx or 0 for port in stats.ports or ())
         in_gaps = gaps.handled.get(hop.name, Handled())
         usual_ns = in_gaps.per_packet_ns

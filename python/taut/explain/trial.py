@@ -11,7 +11,7 @@ from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.explain import causes
 from taut.explain.causes import NUMBER
-from taut.explain.guest import words_of_guest
+from taut.explain.guest import inside_of, words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
 from taut.explain.judge.held import DROPPING
@@ -135,7 +135,7 @@ def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) 
     gaps = read_gaps(trial / "gaps.parquet", explainable)
     notes = _with_hops(read_notes(trial), document.dut.hops or ())
     notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)
-    return Trace(gaps, recorded, known, notes, _is_guest(trial))
+    return Trace(gaps, recorded, known, notes, _is_guest(trial), inside_of(trial, document))
 
 
 def _with_hops(notes: TraceNotes, hops: Sequence[Hop]) -> TraceNotes:

@@ -77,7 +77,7 @@ class _Device:
         if self.spans is None or not len(self.spans):
             return np.zeros(len(tail), bool)
         spans, at = self.spans, np.maximum(gap, 0)
-        after_ns = _AFTER_NS + spans.n_packets[at] * spans.per_packet_ns
+        after_ns = max(_AFTER_NS, spans.error_ns) + spans.n_packets[at] * spans.per_packet_ns
         late: Mask = (gap >= 0) & (spans.end_ns[at] > tail.received_ns + after_ns)
         return late
 

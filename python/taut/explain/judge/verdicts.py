@@ -215,7 +215,7 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     is_sure = int(verdicts.grade[gap]) == A or cause.id in facts.agreeing
     if cause.counter and cause.evidence is Evidence.EVENT and not is_sure:
         words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
-    if cause is causes.UNKNOWN:
+    if cause is causes.UNKNOWN and int(verdicts.visit[gap]) < 0:
         words += _missing_events(facts, was_skipped=verdicts.spans.was_skipped(gap))
     if cause is causes.HYPERVISOR_OR_HARDWARE:
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")

@@ -87,11 +87,12 @@ class Passages:
         groups = np.flatnonzero((least <= end.max()) & (most >= start.min()))
         return replace(self, groups=groups.tolist())
 
-    def inside(self, start: Ints, end: Ints) -> Passed:
+    def inside(self, start: Ints, end: Ints, margin_ns: int = MARGIN_NS) -> Passed:
         """Say what the device let out inside stretches, which are in order and do not overlap.
 
         Only packets count that cannot have waited in a ring since before the stretch: on a link in
         shared memory, those that an earlier poll inside it did not find; else those sent inside.
+        Nothing counts that is nearer than `margin_ns` to an end.
         """
         n = np.zeros(len(start), np.int64)
         first, after = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
@@ -114,8 +115,8 @@ class Passages:
             near = nearby.to(back[0], max(back[-1], left[-1]))
             last_back[near.stop] = max(last_back[near.stop], back[-1])
             next_back[near.start] = min(next_back[near.start], back[0])
-            low = np.searchsorted(left, start[near] + MARGIN_NS, "left")
-            high = np.searchsorted(back, end[near] - MARGIN_NS, "right")
+            low = np.searchsorted(left, start[near] + margin_ns, "left")
+            high = np.searchsorted(back, end[near] - margin_ns, "right")
             n[near] += np.maximum(high - low, 0)
             passed = np.where(high > low, _at(back, low, AFTER_ALL), AFTER_ALL)
             first[near] = np.minimum(first[near], passed)

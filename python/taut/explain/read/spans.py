@@ -31,6 +31,8 @@ class Spans:
     """Stretches whose events were not kept, since no packet was late (--trace tail)."""
     window_ns: tuple[int, int] | None = None
     """From when to when the trace ran; None: not known."""
+    error_ns: int = 0
+    """How far its times may be off those of packets: a guest's clock is put on the host's."""
 
     def __len__(self) -> int:
         return len(self.start_ns)

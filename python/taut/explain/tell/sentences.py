@@ -31,6 +31,8 @@ def gap_sentence(gap: GapStory, core: str) -> str:
     """Say who had a core, for how long; a guess with "perhaps"."""
     time = format_ns(gap.end_ns - gap.start_ns)
     maybe = "perhaps " if is_guess(gap.cause, gap.grade) else ""
+    if gap.cause == causes.UNKNOWN.id and gap.detail:
+        return f"{core} did not poll for {time}: {gap.detail}"
     if did := BY_ID[gap.cause].did:
         who = f" ({gap.detail})" if gap.detail else ""
         return f"{maybe}{core} {did.format(time=time, who=who)}"

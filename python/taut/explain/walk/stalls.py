@@ -22,7 +22,7 @@ from taut.explain.walk.veto import Vetoed, cut_segments
 APART_NS = 500
 """With less time than this between two interruptions the thread did not return to work."""
 
-_FAULT_NS = 1_000
+FAULT_NS = 1_000
 """A page fault has no end event, and without a log of gaps its end is not known either."""
 
 
@@ -50,7 +50,7 @@ def find_stalls(
 
     Where the packets that passed the thread are known, no stall holds one.
     """
-    watched = replace(watched, fault_most_ns=_FAULT_NS)
+    watched = replace(watched, fault_most_ns=FAULT_NS)
     times = events.time_ns[events.cpu == watched.core]
     never = np.empty(0, np.int64)
     kept = _kept(events, times) if len(times) else (never, never)
