@@ -4,14 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from made_soak import row
+from made_soak import SECOND_NS, row
 from made_soak_run import make_soak_run, write_segment
 from taut.analysis.judging import Judged
 from taut.analysis.proof import Verdict
 from taut.analysis.results import analyse_run
+from taut.analysis.soak import soak_document
 from taut.analysis.soak_check import is_soak, judge_soak
 from taut.core.errors import InputError
+from taut.core.files import write_json
 from taut.core.requirement import parse_requirement
+from taut.experiment.plan import make_plan
+from taut.experiment.soak import plan_soak
+from taut.experiment.spec import parse_spec
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.soak import SOAK_FILE
 from taut.records.rundir import RunDirectory
 
 CLEAN = {"1000000": 0}
@@ -63,3 +70,36 @@ def test_a_control_is_not_checked_in_the_place_of_the_device(tmp_path: Path) -> 
 
     with pytest.raises(InputError, match="the device's first row is missing"):
         judged(run, "max < 1ms")
+
+
+SPEC = """
+name = "soak"
+duration = "10s"
+require = ["loss < 1%"]
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["100kpps"]
+"""
+
+
+def test_more_failures_than_may_of_all_that_was_planned_fail_as_they_do_in_the_soak(
+    tmp_path: Path,
+) -> None:
+    # A link that was down for one row of twelve, an hour of 360,000,000 packets: one clump.
+    per_row = 30_000_000
+    rows = [row(n, sent=per_row, lost=per_row * (n == 11)) for n in range(12)]
+    run = RunDirectory(make_soak_run(tmp_path / "run", rows))
+    soak = plan_soak(make_plan(parse_spec(SPEC)), 3_600 * SECOND_NS)
+    document = soak_document(run, soak, None)
+    assert document is not None
+
+    [killed] = judged(run, "loss < 1%")
+    write_json(run.path / SOAK_FILE, plain_object(document))
+    [found] = judged(run, "loss < 1%")
+
+    [of_soak] = document.verdicts
+    assert (found.verdict.value, found.said) == (of_soak.verdict, of_soak.said)
+    assert found.verdict is Verdict.NOT_MET
+    assert killed.verdict is Verdict.NOT_SHOWN

@@ -4,6 +4,7 @@ Rows are of every segment, whatever became of its records. They count packets ab
 the soak was asked for; of another limit, or of packets in a row, only records say anything.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,9 +13,10 @@ from taut.analysis.proof import Verdict
 from taut.analysis.soak_judging import judge_rows
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement
-from taut.records.documents.load import Device
+from taut.records.documents.json_form import parse, read_json
+from taut.records.documents.load import Device, Load
 from taut.records.documents.results import Analysis, TrialResult
-from taut.records.documents.soak import SOAK_FOLDER, Course, Row
+from taut.records.documents.soak import SOAK_FILE, SOAK_FOLDER, Course, Row, SoakDocument
 from taut.records.documents.trial import FAILED
 from taut.records.rows import failing
 from taut.records.rundir import RunDirectory
@@ -47,14 +49,24 @@ def judge_soak(
     names = tuple(one.segment.start.trial for one in kept)
     trials = _trials(kept, analysis.trials)
     of = next((trial.device, trial.load, names) for trial in trials if trial.name in names)
+    judgements = judge_rows(by_rows, course, _n_planned(run, of[1]))
     found = [
         Judged(*of, one, Verdict(judged.verdict), judged.said, None, None, None)
-        for one, judged in zip(by_rows, judge_rows(by_rows, course), strict=True)
+        for one, judged in zip(by_rows, judgements, strict=True)
     ]
     if by_records:
         recorded = replace(analysis, trials=trials)
         found += judge_run(run, recorded, by_records, without_void=without_void)
     return sorted(found, key=lambda judged: requirements.index(judged.requirement))
+
+
+def _n_planned(run: RunDirectory, load: Load) -> float:
+    """Say how many packets the device was to get in all; inf: nobody knows, it was killed."""
+    path = run.path / SOAK_FILE
+    if not path.is_file() or load.asked_pps is None:
+        return math.inf
+    planned_ns = parse(SoakDocument, read_json(path), str(path)).planned_ns
+    return load.asked_pps * (2 if load.both else 1) * planned_ns / 1e9
 
 
 def _course(kept: Sequence[Kept], *, without_void: bool) -> Course:
