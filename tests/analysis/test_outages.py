@@ -24,6 +24,15 @@ def test_what_the_link_refused_is_lost_and_what_the_generator_spoilt_is_not(tmp_
     assert read_losses(write_rows(tmp_path, rows), 50) == Losses(0, 1, 20)
 
 
+def test_what_the_warm_up_loses_is_no_loss_under_the_overload(tmp_path):
+    rows = [row(n, 10 * n, None if n < 3 else 500, flags=COLD if n < 5 else 0) for n in range(10)]
+
+    assert read_losses(write_rows(tmp_path, rows), 70) == Losses(0, 0, None)
+    # The time is still counted from the first departure, which is the warm-up's.
+    rows[8] = row(8, 80, None)
+    assert read_losses(write_rows(tmp_path, rows), 70) == Losses(0, 1, 10)
+
+
 def test_the_longest_silence_is_that_of_the_worse_direction(tmp_path):
     rows = [row(n, 10 * n, None if 30 <= n < 45 else 10 * n + 3) for n in range(100)]
     rows += [row(n, 10 * n, None if 30 <= n < 50 else 10 * n, direction=1) for n in range(100)]

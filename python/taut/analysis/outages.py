@@ -50,13 +50,15 @@ _COLUMNS = ["direction", "due_ns", "sent_ns", "received_ns", "flags"]
 def read_losses(packets: Path, at_ns: int) -> Losses:
     """Count losses before and after a time, which counts from the first departure.
 
-    What was lost while the generator was held up is left out: the fault may be its own.
+    What was lost while the generator was held up is left out: the fault may be its own. So is the
+    warm-up: what a device that has just started loses is no loss under a load.
     """
     begin = _NEVER
+    left_out = int(PacketFlag.VOID | PacketFlag.COLD)
     found: list[Ints] = []
     for rows in _blocks(packets):
         begin = min(begin, int(rows.due.min(initial=_NEVER)))
-        lost = (rows.received == _NONE) & (rows.flags & int(PacketFlag.VOID) == 0)
+        lost = (rows.received == _NONE) & (rows.flags & left_out == 0)
         found.append(np.where(rows.sent == _NONE, rows.due, rows.sent)[lost])
     since = np.concatenate([*found, np.empty(0, np.int64)]) - begin - at_ns
     after = since[since >= 0]
