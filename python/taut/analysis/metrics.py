@@ -150,8 +150,8 @@ ORDER BY direction, is_cold""",
     Metric(
         name="out_of_sequence",
         unit="packets",
-        definition="received with a sequence number smaller than the next expected "
-        "(RFC 4737 Type-P-Reordered)",
+        definition="received with a sequence number smaller than the next expected of its flow "
+        "(RFC 4737 Type-P-Reordered); of captures, than that of a packet received before it",
         sql="""
 SELECT direction, is_cold,
     SUM(CASE WHEN is_out_of_sequence THEN 1 ELSE 0 END) AS out_of_sequence

@@ -65,7 +65,6 @@ class _Reader:
             ipdv_max_ns=ipdv.max_ns,
             received=figures.warm.matched,
             lost=figures.warm.lost + figures.warm.unsent,
-            reordered=figures.out_of_sequence,
         )
         packets = self._packets(one.trial)
         return one if packets is None else self._of_packets(one, packets)
@@ -81,15 +80,14 @@ class _Reader:
                 tags_p50_ns=disc(tags.latencies_ns, PERCENTILES["p50"]),
                 tags_p99_9_ns=disc(tags.latencies_ns, PERCENTILES["p99.9"]),
             )
-        if one.reordered:
-            found = read_reordering(packets)
-            one = replace(
-                one,
-                reordered=found.n_reordered,
-                longest_extent=found.longest_extent,
-                n_reordered=found.n_by_n,
-            )
-        return one
+        # Whatever the flow: the generator counts those of one flow alone.
+        found = read_reordering(packets)
+        return replace(
+            one,
+            reordered=found.n_reordered,
+            longest_extent=found.longest_extent,
+            n_reordered=found.n_by_n,
+        )
 
     def _recovery(self, one: RecoveryTrial) -> RecoveryTrial:
         packets = self._packets(one.trial)

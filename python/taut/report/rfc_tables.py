@@ -183,7 +183,10 @@ def _reordering(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
 
 def _order_of(found: LatencyFound) -> tuple[str, ...]:
     received = sum(one.received for one in found.trials)
-    late = sum(one.reordered for one in found.trials)
+    known = [one.reordered for one in found.trials if one.reordered is not None]
+    if not known:
+        return cells.count(received), cells.NOTHING, cells.NOTHING, cells.NOTHING
+    late = sum(known)
     extents = [one.longest_extent for one in found.trials if one.longest_extent is not None]
     third = sum(one.n_reordered[2] for one in found.trials if len(one.n_reordered) > 2)
     words = f"{late:,} ({share_words(late / received)})" if late and received else f"{late:,}"
@@ -191,7 +194,7 @@ def _order_of(found: LatencyFound) -> tuple[str, ...]:
         cells.count(received),
         words,
         f"{max(extents):,}" if extents else cells.NOTHING,
-        cells.count(third) if extents else cells.NOTHING if late else "0",
+        cells.count(third),
     )
 
 

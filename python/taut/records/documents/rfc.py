@@ -95,8 +95,9 @@ class LatencyTrial:
     ipdv_max_ns: int | None = None
     received: int = 0
     lost: int = 0
-    reordered: int = 0
-    """RFC 4737 3.3: Type-P-Reordered."""
+    reordered: int | None = None
+    """RFC 4737 3.3: Type-P-Reordered, of a direction, whatever the flow; None: packets are not
+    recorded."""
     longest_extent: int | None = None
     """RFC 4737 4.2: of the reordered packets; None: there are none, or packets are not recorded."""
     n_reordered: tuple[int, ...] = ()
