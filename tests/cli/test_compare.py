@@ -4,7 +4,11 @@ from dataclasses import replace
 import pytest
 
 from made_run import VARIANTS, make_run
+from taut.analysis.pairing import read_analysis
 from taut.cli.main import run_command
+from taut.records.documents.results import WITH_VOID, WITHOUT_VOID
+from taut.records.rundir import RunDirectory
+from taut.report import comparison as words
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +47,28 @@ def test_json_is_one_document_and_out_a_report(runs, tmp_path, capsys):
         {"name": "path", "a": "eager: memif, made up", "b": "tuned: memif, made up"}
     ]
     assert '<figure id="improvement">' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("more", [(), ("--without-void",)])
+def test_packets_that_are_left_out_are_told_wherever_the_comparison_is(
+    runs, tmp_path, more, capsys
+):
+    page = tmp_path / "c.html"
+    command = ["compare", *map(str, runs[:2]), *more, "--out", str(page)]
+
+    assert run_command(command) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert run_command([*command, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+
+    left_out = bool(more)
+    assert document["without_void"] is left_out
+    assert (words.WITHOUT_VOID in printed) is left_out
+    assert (words.WITHOUT_VOID in page.read_text(encoding="utf-8")) is left_out
+    [row] = read_analysis(RunDirectory(runs[0])).variants
+    n = {of: row.metrics.latency(of).n for of in (WITH_VOID, WITHOUT_VOID)}
+    assert n[WITH_VOID] > n[WITHOUT_VOID]
+    assert document["pairs"][0]["a"]["n"] == n[WITHOUT_VOID if left_out else WITH_VOID]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from made_run import VARIANTS, fail_trial, make_run
 from taut.cli.main import run_command
+from taut.report.comparison import WITHOUT_VOID
 
 N_RUNS = 8
 
@@ -59,6 +60,23 @@ def test_json_is_one_document_and_out_a_page(
     text = page.read_text(encoding="utf-8")
     assert text.index('class="verdict"') < text.index('<figure id="over-runs-1">')
     assert "taut: 0.1 → 0.2" in text
+
+
+@pytest.mark.parametrize("more", [(), ("--without-void",)])
+def test_packets_that_are_left_out_are_told_wherever_the_trend_is(
+    folder: Path, tmp_path: Path, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "trend.html"
+    command = ["trend", str(folder), *more, "--out", str(page)]
+
+    assert run_command(command) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert run_command([*command, "--json"]) == 0
+
+    left_out = bool(more)
+    assert json.loads(capsys.readouterr().out)["without_void"] is left_out
+    assert (WITHOUT_VOID in printed) is left_out
+    assert (WITHOUT_VOID in page.read_text(encoding="utf-8")) is left_out
 
 
 def test_another_experiment_among_them_is_one_line_and_2(

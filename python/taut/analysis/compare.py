@@ -98,15 +98,15 @@ class Pair:
             return "one run each"
         return f"{a} runs each" if a == b else f"{a} and {b} runs"
 
-    def document(self) -> PairCompared:
-        """Give one entry of `taut compare --json`."""
+    def document(self, packets: Packets = WITH_VOID) -> PairCompared:
+        """Give one entry of `taut compare --json`; `packets`: those that are compared."""
         return PairCompared(
             load=load_words(self.a.load),
             is_floor=self.a.is_floor,
             label=self.label,
             verdict=self.verdict,
-            a=_side(self.a),
-            b=_side(self.b),
+            a=_side(self.a, packets),
+            b=_side(self.b, packets),
             figures=tuple(d.document() for d in self.differences),
         )
 
@@ -118,6 +118,8 @@ class Comparison:
     pairs: Sequence[Pair]
     unmatched: Sequence[str]
     silent: Sequence[Silent] = ()
+    without_void: bool = False
+    """Whether packets that the generator itself held up are left out."""
 
     @property
     def devices(self) -> Sequence[Pair]:
@@ -152,6 +154,11 @@ class Comparison:
         told = [f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in single]
         return " ".join([*told, *_rest(rest, told)])
 
+    def documents(self) -> tuple[PairCompared, ...]:
+        """Give the entries of `taut compare --json`."""
+        packets: Packets = WITHOUT_VOID if self.without_void else WITH_VOID
+        return tuple(pair.document(packets) for pair in self.pairs)
+
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before using the verdict."""
@@ -160,7 +167,7 @@ class Comparison:
         return [*found, *_runs_wanted(self.pairs), *self.unmatched]
 
 
-def _side(row: Variant) -> SideCompared:
+def _side(row: Variant, packets: Packets) -> SideCompared:
     device = row.device
     return SideCompared(
         *(device.dut, device.driver, device.link, device.placement, device.path),
@@ -168,7 +175,7 @@ def _side(row: Variant) -> SideCompared:
         sent=row.sent,
         lost=row.lost,
         void_share=row.void_share,
-        n=row.latency.n,
+        n=row.metrics.latency(packets).n,
     )
 
 
@@ -188,7 +195,7 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         Pair(*rows, judged[at], (called(rows[0]), called(rows[1])), _n_failed(rows, failed))
         for at, rows in enumerate((match.a, match.b) for match in matches)
     ]
-    return Comparison(pairs, unmatched, silent)
+    return Comparison(pairs, unmatched, silent, without_void)
 
 
 def _n_failed(rows: tuple[Variant, Variant], failed: Sequence[FailedTrials]) -> tuple[int, int]:

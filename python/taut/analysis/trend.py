@@ -35,6 +35,8 @@ class Trend:
     series: Sequence[SeriesOfTrend]
     not_followed: Sequence[str]
     """What the newest run was to measure and did not."""
+    without_void: bool = False
+    """Whether packets that the generator itself held up are left out."""
 
     @property
     def verdict(self) -> str:
@@ -111,7 +113,7 @@ def trend_of(
     ordered = sorted(rows, key=lambda row: row.is_floor)
     called = names_among([rows])
     series = [_series(row, called(row), runs, names, population) for row in ordered]
-    return Trend(names, series, _not_followed(analysis, rows))
+    return Trend(names, series, _not_followed(analysis, rows), without_void)
 
 
 def _refuse_floor_alone(run: RunDirectory, analysis: Analysis, measured: Sequence[Variant]) -> None:

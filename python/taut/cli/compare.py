@@ -63,8 +63,9 @@ def compare(
             a=str(a),
             b=str(b),
             report=report,
+            without_void=comparison.without_void,
             verdict=comparison.verdict,
-            pairs=tuple(pair.document() for pair in comparison.pairs),
+            pairs=comparison.documents(),
             warnings=tuple(comparison.warnings),
             differing_conditions=tuple(ConditionDiffering(*one) for one in differing),
         )

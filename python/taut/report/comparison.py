@@ -23,6 +23,7 @@ LEGEND = (
     "the table; grey: nothing can be claimed. A and B were not taken in turn: what the machine did "
     "differently between them is in the difference, too."
 )
+WITHOUT_VOID = "Packets that the generator itself held up are left out (--without-void)."
 
 ConditionOfBoth = tuple[str, str, str]
 """A condition in which two runs differ: its name, its value in A, its value in B."""
@@ -31,6 +32,11 @@ _GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS, Shown.BROKEN)
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
 _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.memory.MemAvailable")
 """Conditions that differ between any two runs."""
+
+
+def legend(text: str, *, without_void: bool) -> str:
+    """Add to a legend that packets are left out, where they are."""
+    return f"{text} {WITHOUT_VOID}" if without_void else text
 
 
 def row_of(difference: Difference) -> list[Cell]:
@@ -91,7 +97,7 @@ def print_comparison(
         console.print()
         print_paragraph(console, f"{pair.label} at {load_words(pair.a.load)}", style="bold")
         print_columns(console, columns, _rows(pair))
-    print_paragraph(console, LEGEND, style="dim")
+    print_paragraph(console, legend(LEGEND, without_void=comparison.without_void), style="dim")
     for warning in comparison.warnings:
         print_paragraph(console, f"! {warning}", hanging="  ", style="yellow")
     for name, in_a, in_b in differing:

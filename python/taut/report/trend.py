@@ -15,7 +15,7 @@ from taut.analysis.trend import FIGURES, JUDGED, Trend, changing, known_medians,
 from taut.records.documents.trend import ConditionChanged, RunOfTrend, SeriesOfTrend, TrendDocument
 from taut.report import cells
 from taut.report.columns import labels, numbers, print_columns, words
-from taut.report.comparison import differing_conditions
+from taut.report.comparison import differing_conditions, legend
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
 
 COLUMNS = ("run", *FIGURES, "step")
@@ -61,6 +61,7 @@ def document(trend: Trend, changes: Changes, report: Path | None) -> TrendDocume
         always_changing=tuple(changes.always),
         warnings=tuple(trend.warnings),
         report=None if report is None else str(report),
+        without_void=trend.without_void,
     )
 
 
@@ -125,7 +126,7 @@ def print_trend(
         print_columns(console, columns, rows_of(series, trend.names, cells.time))
         told = f"{spread_words(series)} {csit_words(series, trend.names)}"
         print_paragraph(console, told, style="dim")
-    print_paragraph(console, LEGEND, style="dim")
+    print_paragraph(console, legend(LEGEND, without_void=trend.without_void), style="dim")
     print_paragraph(console, always_words(changes), style="dim")
     for warning in trend.warnings:
         print_paragraph(console, f"! {warning}", hanging="  ", style="yellow")

@@ -74,6 +74,8 @@ class ComparisonDocument:
     b: str
     report: str | None
     """Where the HTML is, if any was wanted."""
+    without_void: bool
+    """Whether packets that the generator itself held up were left out."""
     verdict: str
     pairs: tuple[PairCompared, ...]
     warnings: tuple[str, ...]

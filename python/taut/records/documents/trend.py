@@ -79,4 +79,6 @@ class TrendDocument:
     warnings: tuple[str, ...]
     report: str | None
     """Where the HTML is, if any was wanted."""
+    without_void: bool
+    """Whether packets that the generator itself held up were left out."""
     format: int = TREND_FORMAT
