@@ -164,6 +164,11 @@ def test_losses_that_differ_are_a_warning(runs):
     [
         ({"sums_reconcile": False}, "the sums of B do not come out: do not use its numbers"),
         (
+            {"instrument_limited": True, "void_share": 0.003},
+            "the generator itself was late in a repetition with over 1 % of the packets of B, "
+            "0.3 % in all",
+        ),
+        (
             {"rate_ok": False, "offered_pps": 10_000.0, "achieved_pps": 6_000.0, "unsent": 24_000},
             "the rate of B was not what was asked: 60 % of it, 24,000 packets unsent",
         ),

@@ -96,6 +96,11 @@ def test_of_floors_alone_one_that_failed_does_not_pass():
     [
         (device(n_failed=2), "2 of 6 trials failed"),
         (device(sums_reconcile=False), "the sums of its packets do not come out"),
+        (
+            device(instrument_limited=True, void_share=0.003),
+            "the generator itself was late in a repetition with over 1 % of the packets, 0.3 % in "
+            "all: give it a core of its own, or judge without them (--without-void)",
+        ),
     ],
 )
 def test_numbers_that_are_not_to_be_trusted_do_not_pass(b, why):

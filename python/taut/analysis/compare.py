@@ -18,7 +18,7 @@ from taut.analysis.difference import (
     percent,
     side_of,
 )
-from taut.analysis.load import achieved_words, load_words
+from taut.analysis.load import achieved_words, load_words, share_words
 from taut.analysis.pairing import AnalysedRun, Match, Silent, match_variants
 from taut.analysis.pooling import asked_of
 from taut.analysis.surroundings import names_among
@@ -268,7 +268,10 @@ def _weaknesses(side: str, row: Variant, n_failed: int) -> Iterator[str]:
     if n_failed:
         yield f"{failed_words(n_failed, n_failed + len(row.trials))} in {side}"
     if row.instrument_limited:
-        yield f"the generator itself was late with over 1 % of the packets of {side}"
+        yield (
+            "the generator itself was late in a repetition with over 1 % of the packets of "
+            f"{side}, {share_words(row.void_share)} in all"
+        )
     if not row.rate_ok:
         yield f"the rate of {side} was not what was asked: {achieved_words(row)}"
     if row.two_bands:

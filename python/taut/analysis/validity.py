@@ -84,7 +84,8 @@ def why_invalid(row: Variant, n_failed: int, *, without_void: bool) -> str:
         return "the sums of its packets do not come out"
     if row.instrument_limited and not without_void:
         return (
-            f"the generator itself was late with {share_words(row.void_share)} of the packets: "
-            "give it a core of its own, or judge without them (--without-void)"
+            "the generator itself was late in a repetition with over 1 % of the packets, "
+            f"{share_words(row.void_share)} in all: give it a core of its own, or judge without "
+            "them (--without-void)"
         )
     return ""
