@@ -16,7 +16,9 @@ MET, NOT_SHOWN, INVALID = Verdict.MET, Verdict.NOT_SHOWN, Verdict.INVALID
 LOOPBACK = {"dut": "loopback", "driver": "loopback"}
 
 
-def device(pps=100_000.0, n_failed=0, n=100_000, dut="eager", p99=3_000, **changes):
+def device(
+    pps=100_000.0, n_failed=0, n=100_000, dut="eager", p99=3_000, n_runs=REPETITIONS, **changes
+):
     """Give a device's row and its trials, of which the last ones failed."""
     identity = {"dut": dut, "asked_pps": pps, **changes}
     whole = [
@@ -25,7 +27,7 @@ def device(pps=100_000.0, n_failed=0, n=100_000, dut="eager", p99=3_000, **chang
             latency_ns={"n": n, "p99": p99 + 10 * at},
             **identity,
         )
-        for at in range(REPETITIONS - n_failed)
+        for at in range(n_runs - n_failed)
     ]
     failed = [
         made_result(name=f"{dut}-{pps:g}-failed-{at}", status="failed", sent=None, **identity)
@@ -114,3 +116,16 @@ def test_a_rate_that_was_not_reached_is_no_reason_not_to_pass():
     slow = device(rate_ok=False, achieved_pps=60_000.0, unsent=40_000)
 
     assert [gate.verdict for gate in gates([device()], [slow])] == [MET]
+
+
+def test_of_too_few_repetitions_all_rules_count_for_how_many_it_takes():
+    figures = ("mean", "p50", "p90", "p99", "p99.9", "p99.99")
+    rules = [parse_fail_if(f"{figure} > +10%") for figure in figures]
+    once = compared([device(n_runs=1)], [device(n_runs=1)])
+
+    found = judge_gates(once, rules, without_void=False)
+
+    assert {gate.verdict for gate in found} == {NOT_SHOWN}
+    # Of four a side one gate in thirty-five fails by luck, of five one in 126.
+    assert all("rests on 1 repetitions a side" in gate.said for gate in found)
+    assert all("5 can fail" in gate.said for gate in found)

@@ -63,10 +63,12 @@ def judge_gates(
     chances = [_chance(rule, found) for _, rule, found in asked]
     corrected = iter(holm([one for one in chances if one is not None]))
     n_judged = sum(one is not None for one in chances)
+    # Those that have too few repetitions so far are judged, too, where there are more.
+    n_to_judge = sum(found.evidence is not None for _, _, found in asked)
     gates = []
     for (pair, rule, found), own in zip(asked, chances, strict=True):
         p = 1.0 if own is None else next(corrected)
-        verdict, said = _gate(pair, found, p, n_judged, without_void=without_void)
+        verdict, said = _gate(pair, found, p, (n_judged, n_to_judge), without_void=without_void)
         where = f"{pair.label}, {load_words(pair.a.load)}: {rule.figure}"
         gates.append(Gate(verdict, f"{where} {said}, {_allowed(rule)}"))
     return gates + [_not_seen(one, rule) for one in comparison.silent_devices for rule in rules]
@@ -109,9 +111,13 @@ def _chance(rule: FailIf, found: Difference) -> float | None:
 
 
 def _gate(
-    pair: Pair, found: Difference, p: float, n_judged: int, *, without_void: bool
+    pair: Pair, found: Difference, p: float, n_gates: tuple[int, int], *, without_void: bool
 ) -> tuple[Verdict, str]:
-    """Judge one rule of a device by its p-value among all of them."""
+    """Judge one rule of a device by its p-value among all of them.
+
+    `n_gates`: how many are judged, and how many with enough repetitions.
+    """
+    n_judged, n_to_judge = n_gates
     for side, row, n_failed in pair.sides:
         why = why_invalid(row, n_failed, without_void=without_void)
         if why:
@@ -121,7 +127,7 @@ def _gate(
     if not found.evidence.has_enough_runs or n_judged * found.evidence.least_p > ERROR:
         n_runs = min(found.evidence.n_runs)
         return Verdict.NOT_SHOWN, (
-            f"rests on {n_runs} repetitions a side with enough packets; {_runs_needed(n_judged)} "
+            f"rests on {n_runs} repetitions a side with enough packets; {_runs_needed(n_to_judge)} "
             "can fail"
         )
     interval = found.improvement_interval
@@ -130,4 +136,4 @@ def _gate(
 
 
 def _runs_needed(n_gates: int) -> int:
-    return next(n for n in count(LEAST_RUNS) if max(1, n_gates) * least_rank_sum_p(n, n) <= ERROR)
+    return next(n for n in count(LEAST_RUNS) if n_gates * least_rank_sum_p(n, n) <= ERROR)
