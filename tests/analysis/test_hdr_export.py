@@ -1,5 +1,6 @@
 """The HdrHistogram files, read back by HdrHistogram's own library."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -110,6 +111,20 @@ def test_the_percentile_text_is_of_all_intervals_together(tmp_path, highest):
     write_hgrm(tmp_path / "t.hgrm", {0: (values[:100], n[:100]), 1: (values[100:], n[100:])})
 
     assert (tmp_path / "t.hgrm").read_bytes() == text.getvalue()
+
+
+def test_without_records_the_log_has_one_interval_as_long_as_the_trial(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1))
+    [trial] = run.trials()
+    document = json.loads((trial.path / "trial.json").read_text())
+    document["traffic"]["record"] = "none"
+    (trial.path / "trial.json").write_text(json.dumps(document))
+
+    analyse_run(run)
+
+    [line] = (trial.path / "latency.hlog").read_text().splitlines()[5:]
+    # 20,000 packets at 100 kpkt/s.
+    assert line.split(",")[:2] == ["0.000", "0.200"]
 
 
 def test_log_header_has_version_and_base_time(trial):

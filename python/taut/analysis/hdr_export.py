@@ -1,9 +1,9 @@
 """Latency as HdrHistogram's own files, so that other tools can read it.
 
-latency.hgrm is the percentile text, latency.hlog the interval log (one histogram a second), both in
-nanoseconds with three significant digits: a value read back is within 0.1 % of the exact one.
-Void packets are in, warm-up packets are not, as in the main figures.  This is the only file that
-imports the hdrh package.
+latency.hgrm is the percentile text, latency.hlog the interval log (one histogram a second, or one
+of the whole trial where packets were not recorded), both in nanoseconds with three significant
+digits: a value read back is within 0.1 % of the exact one.  Void packets are in, warm-up packets
+are not, as in the main figures.  This is the only file that imports the hdrh package.
 """
 
 from collections.abc import Iterable, Mapping
@@ -47,9 +47,13 @@ def write_hlog(
     started_utc: str | None,
     *,
     what: str = "service latency",
-    interval_ns: int = _INTERVAL_NS,
+    interval_ns: int | None = None,
 ) -> None:
-    """Write the interval log, HdrHistogram V2 encoding; times are seconds from the base time."""
+    """Write the interval log, HdrHistogram V2 encoding; times are seconds from the base time.
+
+    `interval_ns`: how long each is; None: a second.
+    """
+    length = (interval_ns or _INTERVAL_NS) / 1e9
     start = datetime.fromisoformat(started_utc or _NO_START)
     start = start if start.tzinfo else start.replace(tzinfo=UTC)
     seconds = start.timestamp()
@@ -61,7 +65,7 @@ def write_hlog(
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
     )
     with files.whole(path) as temporary, temporary.open("w", encoding="ascii") as log:
-        for line in chain(head, _interval_lines(by_interval, interval_ns / 1e9)):
+        for line in chain(head, _interval_lines(by_interval, length)):
             log.write(f"{line}\n")
 
 

@@ -129,7 +129,7 @@ def _analysed(
         result = replace(result, budgets=budgets, warnings=said)
     if trial.meta.capture is not None:
         result = _with_capture(trial, trial.meta.capture, result)
-    _export(trial, measured, times)
+    _export(trial, generator, measured, times)
     return result
 
 
@@ -382,15 +382,18 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
     return read_document(ContentSearch, content) if content.is_file() else None
 
 
-def _export(trial: TrialDirectory, measured: Measured, times: TimeCounts | None) -> None:
+def _export(
+    trial: TrialDirectory, generator: GeneratorResult, measured: Measured, times: TimeCounts | None
+) -> None:
     by_interval = (
         hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
         if times is None
         else times.seconds
     )
     hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
-    started = trial.meta.started_utc
-    hdr_export.write_hlog(trial.path / "latency.hlog", by_interval, started)
+    path, started = trial.path / "latency.hlog", trial.meta.started_utc
+    whole_ns = generator.duration_ns if times is None else None
+    hdr_export.write_hlog(path, by_interval, started, interval_ns=whole_ns)
 
 
 def _warm(rows: pa.Table) -> pa.Table:

@@ -138,6 +138,8 @@ class GeneratorResult:
     """The options as taut-generate read them; None of captures and of before it said so."""
     rate_pps: float | None = field(default=None, metadata=LEFT_OUT)
     """The rate it read, in packets a second of each direction."""
+    duration_ns: int | None = field(default=None, metadata=LEFT_OUT)
+    """How long it sent, the warm-up included; None of captures."""
     device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
     """None without a device, and of captures."""
     energy: Energy | None = field(default=None, metadata=LEFT_OUT)
