@@ -21,9 +21,9 @@ from taut.report.paragraph import INDENT, print_paragraph, print_whole
 COLUMNS = ("run", *FIGURES, "step")
 LEGEND = (
     "Each number is the median over the repetitions of a run. Steps are looked for in the "
-    "logarithm of the p50 of each device by itself: fewer than one unchanged series in a hundred "
-    "shows one, more where the machine drifts. A step is suspected until it is found without the "
-    "newest run, too. What changed with a run is not thereby its cause."
+    "logarithm of the p50 of each device by itself: about one unchanged series in a hundred shows "
+    "one, three where single runs spike, more where the machine drifts. A step is suspected until "
+    "it is found without the newest run, too. What changed with a run is not thereby its cause."
 )
 
 
