@@ -11,11 +11,13 @@ import pytest
 
 from made_captures import Frame, frame_bytes, pcap_bytes, write_capture
 from made_run import VARIANTS, make_run
+from taut.analysis.judging import judge_run
 from taut.analysis.results import analyse_run
 from taut.capture.companions import find_companions
 from taut.capture.native import MatchOptions
 from taut.capture.pair_run import Pair, analyse_pairs
 from taut.cli.main import run_command
+from taut.core.requirement import parse_requirement
 from taut.report.run_warnings import lines_of, warnings_of
 
 WRAP = 1 << 12
@@ -101,6 +103,19 @@ def test_packets_that_are_all_skipped_are_not_said_to_be_missing(folder, tmp_pat
     lines = lines_of(warnings_of([], [(run, analysis)]))
     assert lines[0].endswith(": no packet came back after the warm-up.")
     assert any(line.startswith(said) for line in lines)
+
+
+def test_what_is_skipped_was_not_measured(folder, tmp_path):
+    # Captures of 819 ms, of which 619 are left.
+    pair = Pair("capture", *map(Path, second(folder)))
+    run = analyse_pairs([pair], tmp_path / "run", MatchOptions(skip_ns=200 * 10**6))
+    rules = [parse_requirement(f"max < 100us for {ms}ms") for ms in (600, 700)]
+
+    shorter, longer = judge_run(run, analyse_run(run), rules)
+
+    assert shorter.verdict.value == "pass", shorter.said
+    assert longer.verdict.value == "inconclusive"
+    assert longer.said.endswith("; 619 ms of 700 ms were measured")
 
 
 def refused(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.load import Device, Load
-from taut.records.documents.results import Analysis, Variant
+from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
 
 AMONG_MANY = "by itself it would fail, but among so many requirements one may by luck (Holm)"
@@ -89,7 +89,7 @@ def judge_run(
     found: list[Judged] = []
     for row in rows:
         own = [trials[name] for name in row.trials]
-        measured_ns = sum(results[name].duration_ns or 0 for name in row.trials)
+        measured_ns = sum(_measured_ns(results[name]) for name in row.trials)
         n_failed = len(failed.get(asked_of(row), ()))
         why = why_invalid(row, n_failed, without_void=without_void)
         packets = Packets(own, row.lost, without_void=without_void)
@@ -123,6 +123,12 @@ def refuse_not_shown(judged: Sequence[Judged]) -> None:
     if passed < len(judged):
         n = len(judged)
         raise TautError(f"{n - passed} of {n} requirements are not shown to be met")
+
+
+def _measured_ns(trial: TrialResult) -> int:
+    """Say for how long a trial measured; captures are told as long as they are, --skip and all."""
+    skipped_ns = 0 if trial.capture is None else trial.capture.skip_ns
+    return max((trial.duration_ns or 0) - skipped_ns, 0)
 
 
 def _not_measured(
