@@ -1,8 +1,8 @@
 """Requirements of a soak, judged by its rows: of every segment, whatever became of its records.
 
 Rows are blocks of time that know nothing of each other, so that how much failures vary from row to
-row says how many independent packets they are worth (effective.py). Where fewer than ten rows have a
-failure that cannot be seen: packets are then taken to be worth a hundredth at most, which is less
+row says how many independent packets they are worth (effective.py). Where fewer than ten rows have
+a failure that cannot be seen: packets are then taken to be worth a hundredth at most, which is less
 than in the worst that was measured (a 92nd).
 """
 

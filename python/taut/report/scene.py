@@ -43,7 +43,7 @@ class Device:
 
     label: str
     name: str
-    """The label without the state of the host and the neighbour."""
+    """The label without the state of the host, the placement and the neighbour."""
     row: Variant
     trials: Sequence[TrialResult] = field(repr=False)
     runs: Mapping[str, Path] = field(repr=False)

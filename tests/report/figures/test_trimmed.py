@@ -17,15 +17,15 @@ from taut.report.scene import Device, Scene
 N_PACKETS = 2_000
 
 
-def device(name, state, *, times=1, n_repetitions=6):
+def device(name, state, *, times=1, n_repetitions=6, place="bare"):
     """A device whose repetition r took r to 2000 r µs, times as much in this state."""
     trials = [
         made_result(name=f"{name}-{state}-{r}", repetition=r, index=r * times)
         for r in range(1, n_repetitions + 1)
     ]
-    return Device(
-        f"{name}, {state}", name, made_variant(host=state, is_floor=name == "floor"), trials, {}
-    )
+    row = made_variant(host=state, is_floor=name == "floor", placement=place)
+    label = f"{name}, {state}" if place == "bare" else f"{name}, {state}, {place}"
+    return Device(label, name, row, trials, {})
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +64,19 @@ def test_only_devices_in_both_states_are_drawn(devices):
     ]
     assert drawn(devices) is not None
     assert drawn([d for d in devices if d.state != "trimmed"]) is None
+
+
+def test_a_device_is_paired_with_itself_in_the_same_place():
+    places = [
+        device("eager", state, place=place)
+        for place in ("bare", "kvm")
+        for state in ("as found", "trimmed")
+    ]
+
+    assert [(a.label, b.label) for a, b in _in_both_states(places)] == [
+        ("eager, as found", "eager, trimmed"),
+        ("eager, as found, kvm", "eager, trimmed, kvm"),
+    ]
 
 
 def test_repetitions_of_one_state_alone_are_left_out(devices):

@@ -92,16 +92,19 @@ class TrimmedPercentiles:
 
 
 def _in_both_states(devices: Sequence[Device]) -> Iterator[tuple[Device, Device]]:
-    """Each device as found and trimmed, with the trials of common repetitions alone."""
+    """Each device in a place as found and trimmed, with the trials of common repetitions alone."""
     for found in devices:
         if found.is_floor or found.state != AS_FOUND:
             continue
         for trimmed in devices:
-            same = (trimmed.name, trimmed.neighbour) == (found.name, found.neighbour)
-            if same and trimmed.state == TRIMMED:
+            if _but_state(trimmed) == _but_state(found) and trimmed.state == TRIMMED:
                 common = _repetitions(found) & _repetitions(trimmed)
                 if common:
                     yield _only(found, common), _only(trimmed, common)
+
+
+def _but_state(device: Device) -> tuple[str, str, str]:
+    return device.name, device.row.device.place, device.neighbour
 
 
 def _repetitions(device: Device) -> set[int]:
