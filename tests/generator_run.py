@@ -164,14 +164,18 @@ def _stored(histogram: np.ndarray) -> dict[tuple[int, int, int], int]:
 
 def _series(own: np.ndarray, n_flows: int) -> dict[str, dict[tuple[int, int, int], int]]:
     matched = own[own["received_tsc"] > 0]
-    sent = np.sort(own[own["sent_tsc"] > 0], order="seq")
+    in_order = np.sort(own, order="seq")
+    is_sent = in_order["sent_tsc"] > 0
+    sent = in_order[is_sent]
+    follows = is_sent[1:] & is_sent[:-1]
+    inter_departure = np.diff(in_order["sent_tsc"])[follows]
     service = matched["received_tsc"] - matched["sent_tsc"]
     return {
         "service": _histogram(service, matched["flags"]),
         "intent": _histogram(matched["received_tsc"] - matched["due_tsc"], matched["flags"]),
         "arrival_window": _histogram(matched["arrival_window"].astype(np.uint64), matched["flags"]),
         "departure_error": _histogram(sent["sent_tsc"] - sent["due_tsc"], sent["flags"]),
-        "inter_departure": _histogram(np.diff(sent["sent_tsc"]), sent["flags"][1:]),
+        "inter_departure": _histogram(inter_departure, in_order["flags"][1:][follows]),
         "jitter": _jitter(matched, service, n_flows),
     }
 

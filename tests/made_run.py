@@ -155,7 +155,9 @@ def make_histograms(packets: np.ndarray, n_flows: int = 1) -> np.ndarray:
     """Histogram records of one direction that agree exactly with its packets (a tick a bucket)."""
     first = packets["flags"] & (PacketFlag.DUPLICATE | PacketFlag.LATE | PacketFlag.ORPHAN) == 0
     matched = packets[first & (packets["received_tsc"] != 0) & (packets["sent_tsc"] != 0)]
-    sent = packets[first & (packets["sent_tsc"] != 0)]
+    own = packets[first]
+    sent = own[own["sent_tsc"] != 0]
+    departs = (own["sent_tsc"][1:] != 0) & (own["sent_tsc"][:-1] != 0)
     service = (matched["received_tsc"] - matched["sent_tsc"]).astype(np.int64)
     follows = matched["seq"][n_flows:] - matched["seq"][:-n_flows] == n_flows
     series = {
@@ -166,7 +168,7 @@ def make_histograms(packets: np.ndarray, n_flows: int = 1) -> np.ndarray:
             np.abs(service[n_flows:] - service[:-n_flows])[follows],
         ),
         "departure_error": (sent, sent["sent_tsc"] - sent["due_tsc"]),
-        "inter_departure": (sent[1:], sent["sent_tsc"][1:] - sent["sent_tsc"][:-1]),
+        "inter_departure": (own[1:][departs], np.diff(own["sent_tsc"])[departs]),
         "arrival_window": (matched, matched["arrival_window"]),
     }
     rows = []

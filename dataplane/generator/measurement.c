@@ -164,7 +164,8 @@ static inline struct histogram *series_of(struct measurement *m, uint16_t flags)
 	return m->histograms[(flags & PACKET_COLD) != 0][(flags & PACKET_VOID) != 0];
 }
 
-// Both series of a departure count every sent packet, when its fate and thus its flags are known.
+// Both series of a departure count every sent packet, when its fate and thus its flags are known;
+// between two sent packets with one that was refused between them there is no distance.
 static inline void record_departure(struct histogram *series, const struct in_flight_entry *entry)
 {
 	histogram_record(&series[SERIES_DEPARTURE_ERROR], entry->sent_tsc - entry->due_tsc);
@@ -207,6 +208,7 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
 		entry->state = IN_FLIGHT_UNSENT;
 		entry->inter_departure_ticks = 0;
+		m->before_sent_tsc = 0;
 		m->counters.unsent++;
 		m->counters.unsent_cold += (entry->flags & IN_FLIGHT_COLD) != 0;
 		conclude(m, seq, entry, 0, 0, flags_of(entry) | PACKET_UNSENT);
@@ -215,9 +217,10 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if ((entry->flags & IN_FLIGHT_VOID) != 0)
 		m->void_sent_tsc = packet->sent_tsc;
 	entry->state = IN_FLIGHT_SENT;
-	entry->inter_departure_ticks = packet->sent_tsc - m->last_sent_tsc;
-	if (__builtin_expect(m->last_sent_tsc == 0, 0))
+	entry->inter_departure_ticks = packet->sent_tsc - m->before_sent_tsc;
+	if (__builtin_expect(m->before_sent_tsc == 0, 0))
 		entry->flags |= IN_FLIGHT_FIRST;
+	m->before_sent_tsc = packet->sent_tsc;
 	m->last_sent_tsc = packet->sent_tsc;
 	m->counters.sent++;
 	m->counters.sent_late += packet->sent_tsc - packet->due_tsc > m->quantum_ticks;

@@ -45,6 +45,7 @@ struct measurement {
 	struct flow_state *flows;
 	struct in_flight in_flight;
 	uint64_t last_sent_tsc;
+	uint64_t before_sent_tsc; // of the packet before; 0: none, or it was refused
 	uint64_t quantum_ticks; // sent later than this after due is sent_late
 	uint64_t deadline_ticks; // what comes back later than this after it was sent is lost
 };

@@ -200,6 +200,26 @@ static void test_a_refused_packet_is_unsent_and_no_loss(void **state)
 	assert_int_equal(records[0].sent_tsc, 0);
 }
 
+static void test_no_distance_is_told_across_a_refused_packet(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	send(m, 2);
+	measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(2), .frame_len = 64});
+	send(m, 2);
+	for (uint64_t seq = 0; seq < 5; seq++)
+		receive(m, seq, 300);
+
+	assert_int_equal(m->counters.matched, 4);
+	// From the first to the second packet, and from the fourth to the fifth.
+	assert_int_equal(histogram_total(&m->histograms[0][0][SERIES_INTER_DEPARTURE]), 2);
+	assert_int_equal(count(m, SERIES_INTER_DEPARTURE, 1000), 2);
+	assert_int_equal(histogram_total(&m->histograms[0][0][SERIES_DEPARTURE_ERROR]), 4);
+	assert_int_equal(m->last_sent_tsc, due_of(4) + 10);
+	finish(m, records, 1);
+}
+
 static void test_flags_of_the_sender_reach_record_and_histogram(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -310,6 +330,7 @@ int main(void)
 		cmocka_unit_test(test_after_the_deadline_a_packet_is_lost_however_large_the_ring),
 		cmocka_unit_test(test_what_is_lost_or_refused_in_the_warm_up_is_counted_apart),
 		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
+		cmocka_unit_test(test_no_distance_is_told_across_a_refused_packet),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
 		cmocka_unit_test(test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void),
