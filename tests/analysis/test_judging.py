@@ -284,3 +284,26 @@ def test_without_records_what_needs_none_is_judged(tmp_path, text, expected):
     [one] = judge_run(run, analysis, [parse_requirement(text)])
 
     assert one.verdict is expected, one.said
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        ("all", "packets.parquet is not there; `taut pack --without-records` leaves it out"),
+        ("none", "not every packet was recorded"),
+    ],
+)
+def test_records_that_were_left_out_are_told_from_those_never_made(tmp_path, record, why):
+    run, analysis = analysed(tmp_path / "run", replace(CALM, n_lost=3))
+    [trial] = run.trials()
+    trial.packets.unlink()
+    document = json.loads((trial.path / "trial.json").read_text())
+    document["traffic"]["record"] = record
+    (trial.path / "trial.json").write_text(json.dumps(document))
+    rules = [parse_requirement(text) for text in ("loss < 10%", "in_a_row(1ms) <= 9")]
+
+    of_share, in_a_row = judge_run(RunDirectory(run.path), analysis, rules)
+
+    assert (of_share.verdict, in_a_row.verdict) == (NOT_SHOWN, NOT_SHOWN)
+    assert of_share.said.endswith(f" packets were lost; {why}")
+    assert in_a_row.said == why

@@ -13,6 +13,7 @@ from taut.analysis.blocks import SPAN, block_length_ns, read_blocks
 from taut.analysis.effective import BlockCounts, Integers, supports
 from taut.analysis.tables import load_packets
 from taut.analysis.trial_tables import DISTRIBUTION, Distributions
+from taut.explain.tell.unexplained import LEFT_OUT
 from taut.records.rundir import TrialDirectory
 from taut.storage.lazy import LazyEngine
 
@@ -66,7 +67,7 @@ class Counted:
     n: int
     n_failed: int
     n_eff: int | None
-    """None where not every packet was recorded."""
+    """None where not every packet's record is there."""
 
     @property
     def n_eff_failed(self) -> float:
@@ -136,7 +137,7 @@ class Packets:
         return OutOfWindow(total, n_failed, n_eff, n_early, n_late, self._n_lost)
 
     def longest(self, deadline_ns: int) -> Longest | None:
-        """Give the longest rows of packets lost or late; None: not every packet was recorded.
+        """Give the longest rows of packets lost or late; None: not every packet's record is there.
 
         An outage that no packet in time ends lasts to the sending of the last one.
         """
@@ -151,6 +152,14 @@ class Packets:
                 for row in rows
             ]
         return Longest(max(f.n_in_a_row for f in found), max(f.outage_ns for f in found))
+
+    @property
+    def why_unknown(self) -> str:
+        """Say why records are missing: they were left out, or never made."""
+        missing = [t for t in self._trials if not t.packets.is_file()]
+        if any(trial.meta.traffic.record == "all" for trial in missing):
+            return LEFT_OUT
+        return "not every packet was recorded"
 
     @cached_property
     def _latencies(self) -> tuple[Integers, Integers]:

@@ -190,35 +190,36 @@ def _how_long(times: float | None, needed_ns: int | None) -> str:
 
 def _percentile(asked: Requirement, packets: Packets) -> Found:
     counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
-    return _of_share(asked, counted, _beyond(asked))
+    return _of_share(asked, packets, counted, _beyond(asked))
 
 
 def _within(asked: Requirement, packets: Packets) -> Found:
     deadline_ns = asked.deadline_ns or 0
     counted = packets.failing(deadline_ns, is_strict=False, with_lost=True)
-    return _of_share(asked, counted, f"were lost or took more than {format_ns(deadline_ns)}")
+    failed = f"were lost or took more than {format_ns(deadline_ns)}"
+    return _of_share(asked, packets, counted, failed)
 
 
 def _window(asked: Requirement, packets: Packets) -> Found:
     found = packets.out_of_window(asked.earliest_ns, asked.deadline_ns or 0)
     by_class = f"{found.n_early:,} early, {found.n_late:,} late, {found.n_lost:,} lost"
-    return _of_share(asked, found, f"did not come in their window ({by_class})")
+    return _of_share(asked, packets, found, f"did not come in their window ({by_class})")
 
 
 def _loss(asked: Requirement, packets: Packets) -> Found:
     counted = packets.failing(EVER_NS, is_strict=False, with_lost=True)
-    return _of_share(asked, counted, "were lost")
+    return _of_share(asked, packets, counted, "were lost")
 
 
 def _slowest(asked: Requirement, packets: Packets) -> Found:
     counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
-    return _of_share(asked, counted, _beyond(asked))
+    return _of_share(asked, packets, counted, _beyond(asked))
 
 
 def _fastest(asked: Requirement, packets: Packets) -> Found:
     counted = packets.sooner(asked.limit, is_strict=asked.is_strict)
     word = "at most" if asked.is_strict else "less than"
-    return _of_share(asked, counted, f"took {word} {format_ns(asked.limit)}")
+    return _of_share(asked, packets, counted, f"took {word} {format_ns(asked.limit)}")
 
 
 def _beyond(asked: Requirement) -> str:
@@ -227,7 +228,7 @@ def _beyond(asked: Requirement) -> str:
     )
 
 
-def _of_share(asked: Requirement, counted: Counted, failed: str) -> Found:
+def _of_share(asked: Requirement, packets: Packets, counted: Counted, failed: str) -> Found:
     share = asked.share_above
     said = f"{counted.n_failed:,} of {counted.n:,} packets {failed}"
     if not counted.n:
@@ -235,7 +236,7 @@ def _of_share(asked: Requirement, counted: Counted, failed: str) -> Found:
     if share <= 0:
         return shown(counted.n_failed, counted.n, share), said, counted
     if counted.n_eff is None:
-        return Verdict.NOT_SHOWN, f"{said}; not every packet was recorded", None
+        return Verdict.NOT_SHOWN, f"{said}; {packets.why_unknown}", None
     said = f"{said}, {share_words(share)} may"
     verdict = shown(counted.n_eff_failed, counted.n_eff, share)
     if verdict is Verdict.NOT_SHOWN:
@@ -247,7 +248,7 @@ def _of_share(asked: Requirement, counted: Counted, failed: str) -> Found:
 def _longest(asked: Requirement, packets: Packets) -> Found:
     longest = packets.longest(asked.deadline_ns or 0)
     if longest is None:
-        return Verdict.NOT_SHOWN, "not every packet was recorded", None
+        return Verdict.NOT_SHOWN, packets.why_unknown, None
     if asked.what == "outage":
         value, said = longest.outage_ns, f"the longest outage took {format_ns(longest.outage_ns)}"
     else:

@@ -13,6 +13,8 @@ PACKETS = "packets.parquet"
 
 ONLY_SLOW = "tail"
 """What traffic.record is where slow packets alone were recorded."""
+LEFT_OUT = f"{PACKETS} is not there; `taut pack --without-records` leaves it out"
+"""Why packets are not known that were recorded."""
 
 
 def why_not(trial: Path, document: TrialDocument) -> str | None:
@@ -26,7 +28,7 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
         )
     if not (trial / PACKETS).is_file():
         if document.traffic.record == "all":
-            return f"{PACKETS} is not there; `taut pack --without-records` leaves it out"
+            return LEFT_OUT
         return "no packets were recorded; run it with record = 'all'"
     return None
 
