@@ -112,7 +112,8 @@ def _state(rng: random.Random) -> Match:
     chosen = rng.sample(STATES, rng.randrange(1, 3))
     numbers = [(STATES.index(name), STATES.index(name)) for name in chosen]
     if rng.random() < 0.2:
-        return Match(f"ct state != {chosen[0]}", "state", numbers[:1], is_inverted=True)
+        text = chosen[0] if len(chosen) == 1 else f"{{ {', '.join(chosen)} }}"
+        return Match(f"ct state != {text}", "state", numbers, is_inverted=True)
     return Match(f"ct state {','.join(chosen)}", "state", numbers)
 
 

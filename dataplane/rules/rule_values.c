@@ -185,12 +185,13 @@ static int read_one(struct reader *reader, enum value_kind kind, struct ranges *
 }
 
 // VALUE, { VALUE, ... }, or where a list is understood as a set VALUE,VALUE.
-static int read_values(struct reader *reader, enum value_kind kind, struct ranges *out)
+static int read_values(
+	struct reader *reader, enum value_kind kind, bool takes_list, struct ranges *out)
 {
 	bool is_set = reader_took(reader, "{");
 	int err = read_one(reader, kind, out);
 
-	while (err == 0 && (is_set || kind == VALUE_STATE) && reader_took(reader, ","))
+	while (err == 0 && (is_set || takes_list) && reader_took(reader, ","))
 		err = read_one(reader, kind, out);
 	if (err == 0 && is_set)
 		return reader_expect(reader, "}");
@@ -202,10 +203,11 @@ static int read_values(struct reader *reader, enum value_kind kind, struct range
 int value_read(struct reader *reader, enum value_kind kind, struct ranges *out)
 {
 	bool is_inverted = reader_took(reader, "!=");
+	bool is_compared = is_inverted || reader_took(reader, "==");
 
-	if (!is_inverted)
-		(void)reader_took(reader, "==");
-	int err = read_values(reader, kind, out);
+	// nftables adds the bits of a list of states up and asks a packet for any of them, but
+	// behind an operator it compares with the sum, which is no packet's state.
+	int err = read_values(reader, kind, kind == VALUE_STATE && !is_compared, out);
 	if (err == 0 && is_inverted) {
 		err = ranges_invert(out, value_last(kind));
 		if (err < 0)

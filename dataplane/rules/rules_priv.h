@@ -51,8 +51,8 @@ enum value_kind {
 // The greatest number of a kind.
 unsigned __int128 value_last(enum value_kind kind);
 
-// Read [!=|==] VALUE, { VALUE, ... }, or of states VALUE,VALUE into ranges, which are empty before
-// and, on failure, afterwards. Returns 0 or -errno with a line in error.
+// Read [!=|==] VALUE or { VALUE, ... }, or of states without either VALUE,VALUE, into ranges, which
+// are empty before and, on failure, afterwards. Returns 0 or -errno with a line in error.
 int value_read(struct reader *reader, enum value_kind kind, struct ranges *out);
 
 // Read FLAG[,FLAG...] into bits. Returns 0 or -EINVAL with a line in error.

@@ -87,6 +87,9 @@ static void test_every_way_to_compare_is_understood(void **state)
 		"icmpv6 type != nd-redirect accept",
 		"ct state { established, related } accept",
 		"ct state != invalid accept",
+		"ct state != { established, related } drop",
+		"ct state == { established, related } accept",
+		"ct state == new accept",
 		"ct state untracked accept",
 		"ip saddr 10.0.0.0/8 ip saddr != 10.1.0.0/16 accept",
 	};
@@ -164,6 +167,8 @@ static const struct {
 	{"add rule inet t c icmp type ping accept", "fw:3:29: ", "echo-request"},
 	{"add rule inet t c meta mark 1 accept", "fw:3:24: ", "of meta there is nfproto"},
 	{"add rule inet t c ct state snat accept", "fw:3:28: ", "new, established"},
+	{"add rule inet t c ct state != established,related drop", "fw:3:42: ", "write { ... }"},
+	{"add rule inet t c ct state == established,related accept", "fw:3:42: ", "write { ... }"},
 	{"add rule inet t c iifname eth0 accept", "fw:3:27: ", "port0"},
 	{"add rule inet t c oifname port1 accept", "fw:3:19: ", "write iifname"},
 	{"add rule inet t c log accept", "fw:3:19: ", "--stats"},
