@@ -34,6 +34,8 @@ def told(folder: Path, *rules: str, policy: str = "policy drop; }") -> Rules:
         ("udp sport != 53-80 drop", "udp sport != 53-80 counter drop"),
         ("udp sport != { 53, 80 } drop", "udp sport != { 53, 80 } counter drop"),
         ("iifname != port1 drop", 'iifname != "ttd1"  counter drop'),
+        ('iifname == "port0" drop', 'iifname == "ttd0"  counter drop'),
+        ('iifname == { "port0" } drop', 'iifname == { "ttd0" }  counter drop'),
         (
             'iifname { "port0", "port1", "port2" } drop comment "iifname port0"',
             'iifname { "ttd0", "ttd1", "port2" }  counter drop comment "iifname port0"',

@@ -24,7 +24,7 @@ _RULE = re.compile(
     r"(?P<comment>\s*comment\s*\".*\")?\s*"
 )
 _COMMENT = re.compile(r"(^|\s)#.*")
-_INTERFACE = re.compile(r"\biifname\s*(?:!=\s*)?(?:\{[^}]*\}|\S+)")
+_INTERFACE = re.compile(r"\biifname\s*(?:[!=]=\s*)?(?:\{[^}]*\}|\S+)")
 _PORT = re.compile(r'"?\bport(\d+)\b"?')
 # As nft lists a rule's; what stands in quotes is a comment or a link.
 _COUNTER = re.compile(r"\bcounter packets (\d+) bytes (\d+)")
