@@ -13,7 +13,6 @@ enum {
 	// A packet due sooner than a poll of an empty port takes is waited for, so that it leaves
 	// some 10 ns late rather than up to one iteration.
 	SPIN_NS = 150,
-	HOLD_DEFAULT = 65536,
 };
 
 struct delay_options {
@@ -48,6 +47,7 @@ struct delay {
 	uint64_t time_ticks, spin_ticks;
 	uint64_t n_dropped;
 	uint32_t head, tail, mask; // head: oldest; tail - head packets are held
+	uint32_t capacity;
 	struct held *ring;
 };
 
@@ -56,8 +56,7 @@ static int delay_init(
 {
 	const struct delay_options *wanted = options;
 	struct delay *delay = state;
-	uint64_t capacity = wanted->capacity > 0 ? wanted->capacity
-						 : RTE_MIN(env->hold_max, (uint32_t)HOLD_DEFAULT);
+	uint64_t capacity = wanted->capacity > 0 ? wanted->capacity : env->hold_max;
 
 	if (capacity == 0 || capacity > env->hold_max) {
 		error_set(error,
@@ -66,12 +65,13 @@ static int delay_init(
 			(unsigned long)capacity, env->hold_max);
 		return -EINVAL;
 	}
-	// A power of two not above the capacity: indices wrap by a mask.
-	capacity = rte_align32prevpow2(capacity);
+	// A power of two that the capacity fits in: indices wrap by a mask.
+	uint32_t n_places = rte_align32pow2((uint32_t)capacity);
 	delay->time_ticks = clock_ticks(wanted->time_ns, env->tsc_hz);
 	delay->spin_ticks = clock_ticks(SPIN_NS, env->tsc_hz);
-	delay->mask = capacity - 1;
-	delay->ring = rte_zmalloc("delay", capacity * sizeof(*delay->ring), RTE_CACHE_LINE_SIZE);
+	delay->capacity = (uint32_t)capacity;
+	delay->mask = n_places - 1;
+	delay->ring = rte_zmalloc("delay", n_places * sizeof(*delay->ring), RTE_CACHE_LINE_SIZE);
 	if (delay->ring == NULL) {
 		error_set(error, "delay: no memory for %lu packets; lower capacity",
 			(unsigned long)capacity);
@@ -85,7 +85,7 @@ static uint16_t delay_process(void *state, struct rte_mbuf **pkts, uint16_t n, u
 	struct delay *delay = state;
 
 	for (uint16_t i = 0; i < n; i++) {
-		if (unlikely(delay->tail - delay->head > delay->mask)) {
+		if (unlikely(delay->tail - delay->head >= delay->capacity)) {
 			delay->n_dropped++;
 			rte_pktmbuf_free(pkts[i]);
 			continue;

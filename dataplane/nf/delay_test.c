@@ -70,18 +70,19 @@ static void test_delay_of_nothing_goes_through_the_same_code(void **state)
 
 static void test_full_store_drops_the_newest_and_counts_them(void **state)
 {
-	struct rte_mbuf *pkts[20], *out[32];
+	struct rte_mbuf *pkts[24], *out[32];
 	struct test_nf nf;
 
-	assert_int_equal(test_nf_create(&nf, "delay", "time=10us,capacity=16", 2), 0);
-	test_burst(pkts, 20);
+	// No power of two: it is the capacity all the same.
+	assert_int_equal(test_nf_create(&nf, "delay", "time=10us,capacity=20", 2), 0);
+	test_burst(pkts, 24);
 
-	nf.ops->process(nf.state, pkts, 20, NOW_TSC);
+	nf.ops->process(nf.state, pkts, 24, NOW_TSC);
 
 	assert_int_equal(nf.ops->n_dropped(nf.state), 4);
-	assert_int_equal(nf.ops->release(nf.state, out, 32, NOW_TSC + TEN_US_TICKS), 16);
-	assert_int_equal(test_number(out[15]), 15);
-	rte_pktmbuf_free_bulk(out, 16);
+	assert_int_equal(nf.ops->release(nf.state, out, 32, NOW_TSC + TEN_US_TICKS), 20);
+	assert_int_equal(test_number(out[19]), 19);
+	rte_pktmbuf_free_bulk(out, 20);
 	test_nf_destroy(&nf);
 	assert_nothing_leaked();
 }
