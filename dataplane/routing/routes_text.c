@@ -41,6 +41,9 @@ static int read_address(struct words *words, const char *key, bool is_v6, struct
 	return 0;
 }
 
+// What the kernel makes of an IPv6 route's metric that is 0 or not given (IP6_RT_PRIO_USER).
+static const uint32_t default_metric6 = 1024;
+
 // These change nothing as long as they have the one value.
 static int expect(struct words *words, const char *key, const char *only)
 {
@@ -170,6 +173,8 @@ static int check_route(struct words *words, struct route *route)
 			"where to? add via ADDRESS, dev PORT, or both");
 	if (is_forward && !route->has_via)
 		route->kind = ROUTE_CONNECTED;
+	if (route->prefix.address.is_v6 && route->metric == 0)
+		route->metric = default_metric6;
 	return 0;
 }
 

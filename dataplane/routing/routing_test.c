@@ -122,9 +122,14 @@ static void test_the_longest_prefix_is_found_as_by_looking_at_all(void **state)
 static void test_of_two_routes_the_lower_metric_counts(void **state)
 {
 	assert_int_equal(test_load("blackhole 10.0.0.0/8 metric 7\nunreachable 10.0.0.0/8 metric "
-				   "3\nprohibit 192.0.2.0/24\nblackhole 192.0.2.254\n",
+				   "3\nprohibit 192.0.2.0/24\nblackhole 192.0.2.254\n"
+				   "blackhole 2001:db8:9::/48\nprohibit 2001:db8:9::/48 metric 512\n"
+				   "blackhole 11.0.0.0/8\nprohibit 11.0.0.0/8 metric 512\n",
 				 "", addresses),
 		0);
+	// Without one it is 0, of IPv6 1024, as in the kernel.
+	assert_kind("11.0.0.1", ROUTE_BLACKHOLE);
+	assert_kind("2001:db8:9::1", ROUTE_PROHIBIT);
 	assert_kind("10.0.0.1", ROUTE_UNREACHABLE);
 	// The file before a port's own network, the router's own address before the file.
 	assert_kind("192.0.2.77", ROUTE_PROHIBIT);
@@ -145,6 +150,9 @@ static void test_what_does_not_go_together_is_refused(void **state)
 			"", "",
 			"routes:3:1: 10.0.0.0/8 stands in line 1 already; give the one that counts "
 			"the least metric"},
+		{"2001:db8::/32 dev 1 metric 1024\n2001:db8::/32 dev 0\n", "", "",
+			"routes:2:1: 2001:db8::/32 stands in line 1 already; give the one that "
+			"counts the least metric"},
 		{"10.0.0.0/8 via 192.0.2.1 dev 0\n", "", "",
 			"routes:1:12: via 192.0.2.1: no neighbour at that port; give its MAC "
 			"address in the file of neighbours"},
