@@ -117,7 +117,8 @@ const struct option_spec forwarder_options[] = {
 		.type = OPTION_FLAG,
 		OPTION(check),
 		.default_text = "off",
-		.help = "say what is wrong with all of this, if anything is, and stop"},
+		.help = "say what is wrong with these options and the files they name, if anything "
+			"is, and stop before memory, ports and functions are started"},
 };
 const size_t n_forwarder_options = sizeof(forwarder_options) / sizeof(forwarder_options[0]);
 
@@ -278,5 +279,5 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 	int err = decode(config, error);
 	config->eal_options = argv + n_used;
 	config->n_eal_options = argc - n_used;
-	return err == 0 && config->options.check ? COMMAND_LINE_DONE : err;
+	return err;
 }

@@ -37,6 +37,5 @@ struct config {
 extern const struct option_spec forwarder_options[];
 extern const size_t n_forwarder_options;
 
-// Returns a command_line_result, or a negative errno with one line in error. COMMAND_LINE_DONE is
-// also --check's answer where nothing is wrong.
+// Returns a command_line_result, or a negative errno with one line in error.
 int config_parse(struct config *config, int argc, char *const *argv, struct error *error);

@@ -329,6 +329,8 @@ int main(int argc, char **argv)
 		err = read_tables(&forwarder.config.options, &tables_mb, &error);
 	if (err < 0)
 		return program_refuse(&error);
+	if (forwarder.config.options.check)
+		return program_flush();
 	if (forwarder.config.options.tables) {
 		printf("%u\n", tables_mb);
 		return program_flush();

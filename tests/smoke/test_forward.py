@@ -309,6 +309,22 @@ def test_check_says_what_is_wrong_and_nothing_where_nothing_is() -> None:
     assert_one_line(bad, "time=5", "its unit")
 
 
+@pytest.mark.parametrize(
+    ("nf", "lines", "place"),
+    [
+        ("firewall:rules", "add table inet t\nadd table ip t\n", ":2:11: ip: tables"),
+        ("router:routes", "blackhole 10.0.0.1/8\n", ":1:11: 10.0.0.1/8: bits behind"),
+    ],
+)
+def test_check_reads_the_files_of_functions(
+    tmp_path: Path, nf: str, lines: str, place: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text(lines)
+
+    assert_one_line(run("--port", "ring:a", "--nf", f"{nf}={file}", "--check"), f"{file}{place}")
+
+
 def test_version_and_help_need_no_ports() -> None:
     assert run("--version").stdout.startswith("taut-forward ")
     assert "--transmit" in run("--help").stdout
