@@ -17,7 +17,7 @@ struct options {
 	const char *wait;
 	const char *transmit, *gaps, *stamps, *stats; // gaps, stamps, stats "": none
 	int core, writer_core; // -1: the program chooses
-	bool tables; // print the memory of the tables and end
+	bool memory; // print how much is wanted and end
 	uint64_t burst, hold, stamp_every;
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow

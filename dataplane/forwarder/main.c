@@ -331,8 +331,8 @@ int main(int argc, char **argv)
 		return program_refuse(&error);
 	if (forwarder.config.options.check)
 		return program_flush();
-	if (forwarder.config.options.tables) {
-		printf("%u\n", tables_mb);
+	if (forwarder.config.options.memory) {
+		printf("%u\n", pool_memory_mb(pool_size(&forwarder.config)) + tables_mb);
 		return program_flush();
 	}
 	err = start_eal(&forwarder, tables_mb, argv[0], &error);

@@ -31,8 +31,12 @@ def memory_arguments(scope: RunScope, name: str) -> tuple[list[str], list[str]]:
     if free_hugepages() >= HUGEPAGES:
         return ["--in-memory", "-m", str(MEMORY_MB)], []
     arguments = ["--no-huge", "-m", str(MEMORY_MB), f"--file-prefix={scope.file_prefix(name)}"]
-    note = f"{name} runs without hugepages (4 KB pages: more TLB misses, longer tail)"
-    return arguments, [note]
+    return arguments, [without_hugepages(name)]
+
+
+def without_hugepages(name: str) -> str:
+    """Say of a program's trial that it had none."""
+    return f"{name} runs without hugepages (4 KB pages: more TLB misses, longer tail)"
 
 
 def free_hugepages(path: Path = _FREE_HUGEPAGES) -> int:

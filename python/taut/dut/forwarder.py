@@ -15,12 +15,12 @@ from taut.core.binaries import find_binary, find_binary_or_none, not_found, sha2
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.core.units import parse_duration_ns
-from taut.dut.dpdk import HUGEPAGES
+from taut.dut.dpdk import HUGEPAGES, without_hugepages
 from taut.dut.driver import DriverOptions
 from taut.dut.nf_object import files_of, object_of, seen_from
 from taut.dut.process_dut import ProcessDut
 from taut.dut.stamping import StampEvery, stamp_every, stamps_per_packet
-from taut.dut.tables import tables_of
+from taut.dut.tables import memory_of
 from taut.dut.transmit import parse_transmit, spell_transmit
 from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
 from taut.records.documents.described import Described
@@ -30,7 +30,6 @@ from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 _PROGRAM = "taut-forward"
-_N_PORTS = 2
 
 _READ: dict[str, Callable[[str], object]] = {
     "transmit": parse_transmit,
@@ -126,13 +125,13 @@ def missing(options: TautForwardOptions) -> str | None:
     """The program, when it is not built, or what it refuses of a network function."""
     if find_binary_or_none(_PROGRAM) is None:
         return not_found(_PROGRAM)
-    return refused(options, _described()) or tables_of(options.nf, _N_PORTS)[1]
+    return refused(options, _described()) or memory_of(options.nf, options.hold)[1]
 
 
 def hugepages_of(options: TautForwardOptions) -> int:
-    """For packets, and for what the tables of network functions take beside."""
-    tables_mb, _ = tables_of(options.nf, _N_PORTS)
-    return HUGEPAGES + (tables_mb + 1) // 2
+    """For packets, those that functions hold among them, and for their tables."""
+    memory_mb, _ = memory_of(options.nf, options.hold)
+    return max(HUGEPAGES, (memory_mb + 1) // 2)
 
 
 @contextmanager
@@ -162,6 +161,13 @@ def forwarding(
     every = stamp_every(options.stamp_every, 0)
     if every:
         asked["stamps"], asked["stamp-every"] = str(stamps), str(every)
+
+    def read_stats() -> DutStats | None:
+        counted = _read_stats(stats, asked, options)
+        if counted is not None and counted.others.get("memory") == "no-huge":
+            dut.notes.append(without_hugepages(_PROGRAM))
+        return counted
+
     with child(
         _PROGRAM,
         _argv(asked, options.eal),
@@ -177,7 +183,7 @@ def forwarding(
             notes=_notes(options),
             gaps_file=gaps,
             stamps_file=stamps if every else None,
-            read_stats=lambda: _read_stats(stats, asked, options),
+            read_stats=read_stats,
         )
         yield dut
         dut.stop()

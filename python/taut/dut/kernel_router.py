@@ -23,13 +23,12 @@ from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
 from taut.dut.kernel_device import KernelOptions, RunningKernel, place
 from taut.dut.nf_object import file_seen_from
-from taut.dut.tables import PROGRAM, tables_of
+from taut.dut.tables import PROGRAM, memory_of
 from taut.records.documents.json_form import JsonObject
 from taut.testbed import netlink
 from taut.testbed.link import STATION_ADDRESSES, STATION_MACS, Link
 from taut.testbed.veth_pairs import needs_root
 
-N_PORTS = 2
 Words = list[str]
 _SETTINGS = Path("/proc/sys/net")
 _NOWHERE = frozenset({"blackhole", "unreachable", "prohibit"})
@@ -100,7 +99,7 @@ def missing_for_routing(options: RoutingOptions, *nf: str) -> str | None:
         lacks = "ip: program not found; install iproute2"
     if lacks is None and words and find_binary_or_none(PROGRAM) is None:
         lacks = f"{PROGRAM}: program not found, which reads the files; {how_to_get()}"
-    return lacks or tables_of(words, N_PORTS)[1]
+    return lacks or memory_of(words)[1]
 
 
 def read_plan(options: RoutingOptions) -> Plan:

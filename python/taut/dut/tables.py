@@ -1,4 +1,4 @@
-"""What taut-forward says, before a run, of its network functions and the files they read."""
+"""What taut-forward says, before a run, of its network functions, their files and its memory."""
 
 import subprocess
 from collections.abc import Sequence
@@ -7,17 +7,20 @@ from taut.core.asked import Asked, to_arguments
 from taut.core.binaries import find_binary
 
 PROGRAM = "taut-forward"
+# Of all kinds of ports those that take the most packets. They need not be there.
+_PORTS = ("xdp:0", "xdp:1")
 
 
-def tables_of(nf: Sequence[str], n_ports: int) -> tuple[int, str | None]:
-    """Ask the program how many MB its tables take; 0 and its own line where it refuses something.
+def memory_of(nf: Sequence[str], hold: int | None = None) -> tuple[int, str | None]:
+    """Ask the program how many MB it takes; 0 and its own line where it refuses something.
 
-    It loads shared objects and reads files for that, as at the start of a trial.
+    They are for packets and tables. It loads shared objects and reads files for that, as at the
+    start of a trial. `hold` as its option; None: the program's.
     """
     if not nf:
         return 0, None
-    ports = tuple(f"null:{i}" for i in range(n_ports))
-    asked: Asked = {"port": ports, "nf": tuple(nf), "tables": True}
+    held = {} if hold is None else {"hold": str(hold)}
+    asked: Asked = {"port": _PORTS, "nf": tuple(nf), **held, "memory": True}
     argv = [str(find_binary(PROGRAM)), *to_arguments(asked)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -21,6 +21,9 @@ from taut.host.situation import Waiting
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import parse
 from taut.records.documents.trial import DutStats
+from taut.testbed.links import LINKS
+from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +168,7 @@ def says(tmp_path: Path, script: str) -> str | None:
 
 
 def test_the_program_is_asked_whether_it_loads_a_shared_object(tmp_path: Path) -> None:
-    asked = "--port null:0 --port null:1 --nf ./mine.so:port=5 --tables"
+    asked = "--port xdp:0 --port xdp:1 --nf ./mine.so:port=5 --memory"
     assert says(tmp_path, 'echo "$@" >&2; exit 2') == asked
     assert says(tmp_path, "echo 0") is None
 
@@ -207,6 +210,33 @@ def test_memory_of_tables_is_reserved_and_a_file_that_is_wrong_is_told(
     assert driver.hugepages(options) >= driver.hugepages(TautForwardOptions()) + 16
     routes.write_text("blackhole 10.0.0.0/8\nblackhole 10.0.0.1/8\n")
     assert f"{routes}:2:11: 10.0.0.1/8: bits behind the prefix" in str(driver.missing(options))
+
+
+def test_memory_of_packets_that_functions_hold_is_reserved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("TAUT_BIN_DIR")
+    options = TautForwardOptions(nf=("delay",), hold=65536)
+
+    # 2624 bytes each, and as much beside as every forwarder has.
+    assert TautForwardDriver().hugepages(options) >= 65536 * 2624 // (2 << 20)
+
+
+@pytest.mark.smoke
+@pytest.mark.beside
+def test_a_trial_without_hugepages_says_so(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAUT_BIN_DIR")
+    options = TautForwardOptions(eal=("--no-huge",))
+
+    with (
+        LINKS["memif"].open(scope, 2) as links,
+        TautForwardDriver().running(links, LAST_CORE, options, tmp_path, scope) as dut,
+    ):
+        dut.stop()
+
+        assert any("without hugepages" in note for note in dut.notes)
 
 
 def test_a_mistake_in_rules_is_told_before_the_run(

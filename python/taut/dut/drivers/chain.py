@@ -129,10 +129,9 @@ class ChainDut:
         self.hops = tuple(hops)
         self.path = path
         self._switch = switch
-        self.notes = [f"{hop.name}: {note}" for hop in hops for note in hop.device.notes]
+        self.notes = self._noted()
         self.logs = [log for hop in hops for log in hop.device.logs]
         if switch is not None:
-            self.notes += switch.notes
             self.logs += switch.logs
         self.pid: int | None = hops[0].device.pid
         self._died: list[RunningHop] | None = None  # of themselves; None: it was not stopped yet
@@ -148,7 +147,9 @@ class ChainDut:
             self._died = self._ended()
         for hop in reversed(self.hops):
             hop.device.stop()
-        return None if self._switch is None else self._switch.stop()
+        counted = None if self._switch is None else self._switch.stop()
+        self.notes = self._noted()
+        return counted
 
     def log_tail(self) -> list[str]:
         """Say how the hops ended that did, after their last lines; all hops' lines if none did."""
@@ -158,6 +159,10 @@ class ChainDut:
         return [
             f"{hop.name}: {line}" for hop in died or self.hops for line in hop.device.log_tail()
         ]
+
+    def _noted(self) -> list[str]:
+        of_hops = [f"{hop.name}: {note}" for hop in self.hops for note in hop.device.notes]
+        return of_hops + [note for switch in _there(self._switch) for note in switch.notes]
 
     def _ended(self) -> list[RunningHop]:
         return [hop for hop in self.hops if not hop.device.alive()]

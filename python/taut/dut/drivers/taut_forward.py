@@ -34,7 +34,7 @@ class TautForwardDriver:
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:
-        """For packets, and for what the tables of network functions take beside."""
+        """For packets, those that functions hold among them, and for their tables."""
         return hugepages_of(cast(TautForwardOptions, options))
 
     def waits(self, options: DriverOptions) -> Waiting:
