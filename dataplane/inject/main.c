@@ -35,7 +35,8 @@ static const struct option_spec options_table[] = {
 		.type = OPTION_CORE,
 		OPTION(core),
 		.default_text = "",
-		.help = "the victim's; default: the last isolated one, else the last allowed"},
+		.help = "the victim's; default: of a cause that acts on a core the last that "
+			"--victim may use; else the last isolated one, else the last allowed"},
 	{.name = "rate",
 		.metavar = "N/s",
 		.type = OPTION_STRING,
@@ -188,20 +189,28 @@ static int choose_cause(const char *text, struct injector_config *config, struct
 	return 0;
 }
 
-static int choose_core(int asked, int *core, struct error *error)
+static bool acts_by_core(const struct cause_ops *ops)
+{
+	return ops->place == CAUSE_ON_CORE || ops->sends_ipi;
+}
+
+// Whoever names a core besides a victim is believed: what is meant may be the kernel's work there.
+static int choose_core(int asked, struct injector_config *config, struct error *error)
 {
 	cpu_set_t only, cores;
 
 	CPU_ZERO(&only);
 	if (asked >= 0)
 		CPU_SET((size_t)asked, &only);
+	else if (config->victim > 0 && acts_by_core(cause_table[config->cause]))
+		(void)sched_getaffinity(config->victim, sizeof(only), &only);
 	if (cores_choose(&only, NULL, &cores, error) < 0) {
 		error_prefix(error, "--core");
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &cores))
-			*core = (int)i;
+			config->core = (int)i;
 	return 0;
 }
 
@@ -277,9 +286,9 @@ static int configure(
 	if (err == 0)
 		err = act_rate_parse(options->rate, &config->rate, error);
 	if (err == 0)
-		err = choose_core(options->core, &config->core, error);
-	if (err == 0)
 		err = check_victim(config, error);
+	if (err == 0)
+		err = choose_core(options->core, config, error);
 	if (err == 0 && *options->out != '\0')
 		err = program_make_out(options->out, error);
 	return err;

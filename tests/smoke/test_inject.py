@@ -237,6 +237,15 @@ def test_another_process_is_stopped_and_goes_on(tmp_path: Path, victim, cause: s
 
 
 @two_cores
+def test_without_a_core_it_acts_on_that_of_the_victim(tmp_path: Path, victim):
+    os.sched_setaffinity(victim.pid, {CORES[0]})
+
+    done = run("preemption", "--victim", str(victim.pid), "--duration", "100ms", "--json")
+
+    assert json.loads(done.stdout)["core"] == CORES[0]
+
+
+@two_cores
 def test_a_victim_goes_on_though_the_injector_is_killed(victim):
     process = subprocess.Popen(
         command("stopped:length=10s", "--rate", "10/s", "--victim", str(victim.pid))
