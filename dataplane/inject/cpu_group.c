@@ -1,5 +1,7 @@
 #include "cpu_group.h"
 
+#include "keeper.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +24,8 @@ enum {
 struct cpu_group {
 	char path[CPU_GROUP_PATH_LEN];
 	bool is_v2;
-	pid_t borrowed; // 0: nobody
-	char home[CPU_GROUP_PATH_LEN]; // the group it was in
+	char home[CPU_GROUP_PATH_LEN]; // where the borrowed process was; "": nobody is
+	struct keeper keeper; // of that process
 };
 
 static const char prefix[] = "taut-inject-";
@@ -94,7 +96,27 @@ static bool find_mount(const char *mounts, char *folder, size_t len, bool *is_v2
 	return is_found;
 }
 
-static void remove_dead(const char *folder)
+// Its processes, with what they started meanwhile, go home without a quota.
+static void empty(const char *path, bool is_v2, const char *home)
+{
+	char text[TEXT_LEN];
+	char *rest = text;
+
+	if (is_v2)
+		(void)write_text(path, "cpu.max", "max");
+	else
+		(void)write_text(path, "cpu.cfs_quota_us", "-1");
+	if (read_text(path, "cgroup.procs", text, sizeof(text)) < 0)
+		return;
+	// Whole lines only: the last number may be cut off.
+	for (char *end; (end = strchr(rest, '\n')) != NULL; rest = end + 1) {
+		*end = '\0';
+		(void)write_text(home, "cgroup.procs", rest);
+	}
+}
+
+// A borrowed process is still in the group of one that was killed with its keeper.
+static void remove_dead(const char *folder, bool is_v2)
 {
 	char path[CPU_GROUP_PATH_LEN + 300];
 	const struct dirent *entry;
@@ -109,6 +131,7 @@ static void remove_dead(const char *folder)
 		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		empty(path, is_v2, folder);
 		(void)rmdir(path);
 	}
 	(void)closedir(opened);
@@ -125,7 +148,7 @@ static int make_folder(struct cpu_group *group, const char *mounts, struct error
 			"it: echo +cpu > /sys/fs/cgroup/cgroup.subtree_control");
 		return -ENOENT;
 	}
-	remove_dead(folder);
+	remove_dead(folder, group->is_v2);
 	snprintf(group->path, sizeof(group->path), "%s/%s%d", folder, prefix, getpid());
 	int err = mkdir(group->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 	if (err < 0)
@@ -189,6 +212,11 @@ static int find_home(struct cpu_group *group, const char *of)
 	return err < 0 ? err : -ENOENT;
 }
 
+static void put_back(void *arg)
+{
+	cpu_group_destroy(arg);
+}
+
 int cpu_group_borrow(struct cpu_group *group, pid_t pid)
 {
 	char name[16];
@@ -196,10 +224,8 @@ int cpu_group_borrow(struct cpu_group *group, pid_t pid)
 	snprintf(name, sizeof(name), "%d", pid);
 	int err = find_home(group, name);
 	if (err == 0)
-		err = cpu_group_add(group, pid);
-	if (err == 0)
-		group->borrowed = pid;
-	return err;
+		err = keeper_start(&group->keeper, put_back, group);
+	return err == 0 ? cpu_group_add(group, pid) : err;
 }
 
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
@@ -234,19 +260,17 @@ int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
 void cpu_group_destroy(struct cpu_group *group)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
-	char pid[16];
 
 	if (group == NULL)
 		return;
-	snprintf(pid, sizeof(pid), "%d", group->borrowed);
-	// It may have ended.
-	if (group->borrowed > 0)
-		(void)write_text(group->home, "cgroup.procs", pid);
+	if (*group->home != '\0')
+		empty(group->path, group->is_v2, group->home);
 	// Who has just ended may be in it for a moment.
 	for (int i = 0; i < REMOVE_TRIES; i++) {
 		if (rmdir(group->path) == 0 || errno != EBUSY)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
+	keeper_dismiss(&group->keeper);
 	free(group);
 }

@@ -22,7 +22,8 @@ const char *cpu_group_path(const struct cpu_group *group);
 // Move all threads of the process into the group. Returns 0 or -errno.
 int cpu_group_add(const struct cpu_group *group, pid_t pid);
 
-// The same for a process that outlives the group: cpu_group_destroy moves it back.
+// The same for a process that outlives the group: cpu_group_destroy moves it back, and where we are
+// killed before, a keeper does.
 int cpu_group_borrow(struct cpu_group *group, pid_t pid);
 
 // Let the group run for quota_us in each second. Returns 0 or -errno.

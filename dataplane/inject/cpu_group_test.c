@@ -166,6 +166,39 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	remove_tree(&tree);
 }
 
+static void who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota(void **state)
+{
+	static const struct {
+		const char *type, *options, *file, *quota, *unlimited;
+	} versions[] = {
+		{"cgroup", "rw,cpu", "cpu.cfs_quota_us", "1000\n", "-1"},
+		{"cgroup2", "rw", "cpu.max", "1000 1000000\n", "max"},
+	};
+
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		struct cpu_group *group;
+		struct tree tree;
+		struct error error = {0};
+		char dead[128], text[64];
+		make_tree(&tree, versions[i].type, versions[i].options);
+		write_file(tree.folder, "cgroup.subtree_control", "cpu\n");
+		write_file(tree.folder, "cgroup.procs", "1\n");
+		snprintf(dead, sizeof(dead), "%s/taut-inject-%d", tree.folder, dead_pid());
+		assert_int_equal(mkdir(dead, 0755), 0);
+		write_file(dead, "cgroup.procs", "4711\n");
+		write_file(dead, versions[i].file, versions[i].quota);
+
+		assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+
+		read_file(dead, versions[i].file, text, sizeof(text));
+		assert_memory_equal(text, versions[i].unlimited, strlen(versions[i].unlimited));
+		read_file(tree.folder, "cgroup.procs", text, sizeof(text));
+		assert_int_equal(atoi(text), 4711);
+		cpu_group_destroy(group);
+		remove_tree(&tree);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +206,7 @@ int main(void)
 		cmocka_unit_test(version_2_is_limited_by_one_file),
 		cmocka_unit_test(no_cpu_controller_is_said_with_its_remedy),
 		cmocka_unit_test(groups_of_the_dead_are_removed_and_no_others),
+		cmocka_unit_test(who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

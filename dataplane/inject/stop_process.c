@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,42 +16,11 @@ enum {
 	STAT_LEN = 128, // pid, comm and state stand within it
 };
 
-static const char keeper_dismissed = 'd';
-
-// Blocks until our parent dismisses us or is gone.
-static void keep(int fd, int pidfd)
+static void go_on(void *arg)
 {
-	sigset_t all;
-	char word = 0;
+	const struct stop_process *stop = arg;
 
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	ssize_t n = read(fd, &word, 1);
-	if (n != 1 || word != keeper_dismissed)
-		(void)pidfd_send_signal(pidfd, SIGCONT, NULL, 0);
-	_exit(0);
-}
-
-static int start_keeper(struct stop_process *stop)
-{
-	int ends[2];
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t keeper = fork();
-	if (keeper == 0) {
-		(void)close(ends[1]);
-		keep(ends[0], stop->pidfd);
-	}
-	int err = keeper < 0 ? -errno : 0;
-	(void)close(ends[0]);
-	if (err < 0) {
-		(void)close(ends[1]);
-		return err;
-	}
-	stop->keeper = keeper;
-	stop->keeper_fd = ends[1];
-	return 0;
+	(void)pidfd_send_signal(stop->pidfd, SIGCONT, NULL, 0);
 }
 
 int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
@@ -69,7 +37,7 @@ int stop_process_init(struct stop_process *stop, const struct cause_env *env, ui
 		err = -errno;
 	// Our own child dies with us; another's process would stay stopped.
 	if (err == 0 && env->poller == NULL)
-		err = start_keeper(stop);
+		err = keeper_start(&stop->keeper, go_on, stop);
 	if (err < 0)
 		error_set(error,
 			"--victim %d: cannot be stopped: %s; name a process of "
@@ -140,11 +108,7 @@ void stop_process_fini(struct stop_process *stop)
 {
 	if (stop->env == NULL)
 		return;
-	if (stop->keeper > 0) {
-		(void)!write(stop->keeper_fd, &keeper_dismissed, 1);
-		(void)close(stop->keeper_fd);
-		(void)waitpid(stop->keeper, NULL, 0);
-	}
+	keeper_dismiss(&stop->keeper);
 	if (stop->pidfd >= 0)
 		(void)close(stop->pidfd);
 }

@@ -5,14 +5,14 @@
 
 #include "cause.h"
 #include "error.h"
+#include "keeper.h"
 
 struct stop_process {
 	const struct cause_env *env;
 	uint64_t length_ns;
 	uint32_t tid;
 	int pidfd;
-	pid_t keeper; // 0: none
-	int keeper_fd; // its end is ours
+	struct keeper keeper;
 };
 
 // Returns 0 or -errno with one line in error; call stop_process_fini also then.

@@ -12,6 +12,7 @@ import pytest
 from taut.core.binaries import find_binary
 from taut.records.layout import GAP_THREADS, RecordKind
 from taut.records.raw_file import open_raw
+from taut.testbed.leftovers import remove_leftovers
 from waiting import blocks, ran_s, state_of, wait_for
 
 pytestmark = pytest.mark.smoke
@@ -256,6 +257,48 @@ def test_a_victim_goes_on_though_the_injector_is_killed(victim):
     process.wait()
 
     wait_for("its end", lambda: state_of(victim.pid) != "T")
+
+
+@pytest.fixture
+def throttler(victim):
+    """Throttles the victim, which is in its group."""
+    home = group_of(victim.pid)
+    process = subprocess.Popen(
+        command("throttled", "--core", str(CORE), "--duration", "60s", "--victim", str(victim.pid))
+    )
+    wait_for("a group for the victim", lambda: group_of(victim.pid) != home)
+    yield process
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.root
+@two_cores
+def test_a_victim_is_back_in_its_group_though_the_injector_is_killed(victim, throttler):
+    throttler.kill()
+    throttler.wait()
+
+    wait_for("the end of the group", lambda: groups_left() == [])
+    assert group_of(victim.pid) == group_of(os.getpid())
+
+
+@pytest.mark.root
+@two_cores
+@pytest.mark.parametrize("who", ["the next", "the clean-up"])
+def test_a_victim_that_was_left_in_a_group_is_let_go(tmp_path: Path, victim, throttler, who: str):
+    [keeper] = children_of(throttler.pid)
+    os.kill(keeper, signal.SIGKILL)
+    throttler.kill()
+    throttler.wait()
+    assert "taut-inject" in group_of(victim.pid)
+
+    if who == "the next":
+        inject("throttled", tmp_path, "20/s", "200ms")
+    else:
+        remove_leftovers()
+
+    assert groups_left() == []
+    assert "taut-inject" not in group_of(victim.pid)
 
 
 @two_cores

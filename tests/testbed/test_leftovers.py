@@ -79,6 +79,25 @@ def test_removing_leaves_what_lives_and_names_only_what_is_gone(
     assert (tmp_path / "unified/taut-inject-10").is_dir()
 
 
+@pytest.mark.parametrize(
+    ("folder", "quota", "unlimited"),
+    [("cpu", "cpu.cfs_quota_us", "-1"), ("unified", "cpu.max", "max")],
+)
+def test_the_victim_of_a_dead_injector_leaves_its_group_without_a_quota(
+    tmp_path: Path, places: Places, folder: str, quota: str, unlimited: str
+) -> None:
+    make(tmp_path, f"{folder}/taut-inject-10", f"{folder}/taut-inject-8")
+    for group in ("taut-inject-10", "taut-inject-8"):
+        (tmp_path / folder / group / "cgroup.procs").write_text("4711\n")
+        (tmp_path / folder / group / quota).write_text("1000\n")
+
+    remove_leftovers(places)
+
+    assert (tmp_path / folder / "cgroup.procs").read_text() == "4711"
+    assert (tmp_path / folder / "taut-inject-10" / quota).read_text() == unlimited
+    assert (tmp_path / folder / "taut-inject-8" / quota).read_text() == "1000\n"
+
+
 def test_a_machine_without_tracefs_or_control_groups_has_none(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
 

@@ -61,6 +61,8 @@ def remove_leftovers(places: Places = Places()) -> list[str]:
     """Remove what dead programs left; give the names of what was removed."""
     found = find_leftovers(places)
     for leftover in found:
+        if _GROUP.fullmatch(leftover.path.name):
+            _empty(leftover.path)
         # The kernel removes such a folder with all that is in it.
         with suppress(OSError):
             leftover.path.rmdir()
@@ -102,6 +104,18 @@ def _groups(places: Places) -> Iterator[Leftover]:
             match = _GROUP.fullmatch(path.name)
             if match and not _is_program(places, match[1], "taut-inject"):
                 yield Leftover("control group", path)
+
+
+def _empty(group: Path) -> None:
+    """Have the victim of an injector that is dead leave its group, where it has next to no time."""
+    for name, unlimited in (("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")):
+        if (group / name).exists():
+            with suppress(OSError):
+                (group / name).write_text(unlimited)
+    with suppress(OSError):
+        for process in (group / "cgroup.procs").read_text().split():
+            with suppress(OSError):
+                (group.parent / "cgroup.procs").write_text(process)
 
 
 def _probes(places: Places) -> Iterator[Leftover]:
