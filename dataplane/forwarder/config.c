@@ -228,7 +228,7 @@ static int parse_ports(struct config *config, struct error *error)
 	if (err == 0 && config->wait.sleeps)
 		err = port_specs_want_interrupts(config->specs, n, error);
 	return err == 0 && !config->options.memory ? port_specs_check(config->specs, n, error)
-						    : err;
+						   : err;
 }
 
 // The worker's pipeline does it again, with memory that EAL gives: here a mistake costs no time.

@@ -121,11 +121,12 @@ static void test_the_longest_prefix_is_found_as_by_looking_at_all(void **state)
 
 static void test_of_two_routes_the_lower_metric_counts(void **state)
 {
-	assert_int_equal(test_load("blackhole 10.0.0.0/8 metric 7\nunreachable 10.0.0.0/8 metric "
-				   "3\nprohibit 192.0.2.0/24\nblackhole 192.0.2.254\n"
-				   "blackhole 2001:db8:9::/48\nprohibit 2001:db8:9::/48 metric 512\n"
-				   "blackhole 11.0.0.0/8\nprohibit 11.0.0.0/8 metric 512\n",
-				 "", addresses),
+	assert_int_equal(
+		test_load("blackhole 10.0.0.0/8 metric 7\nunreachable 10.0.0.0/8 metric "
+			  "3\nprohibit 192.0.2.0/24\nblackhole 192.0.2.254\n"
+			  "blackhole 2001:db8:9::/48\nprohibit 2001:db8:9::/48 metric 512\n"
+			  "blackhole 11.0.0.0/8\nprohibit 11.0.0.0/8 metric 512\n",
+			"", addresses),
 		0);
 	// Without one it is 0, of IPv6 1024, as in the kernel.
 	assert_kind("11.0.0.1", ROUTE_BLACKHOLE);
