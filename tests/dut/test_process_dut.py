@@ -57,6 +57,14 @@ def test_one_that_lives_until_it_is_stopped_has_its_counters_and_did_not_die(sta
     assert died_of(dut) is None
 
 
+def test_of_a_chain_a_switch_that_died_is_named(start: Start) -> None:
+    chain = ChainDut([RunningHop("hop 1", 0, start(WAITS))], path="made", switch=start(DIES))
+
+    chain.stop()
+
+    assert died_of(chain) == "switch died by signal 11 after the measurement"
+
+
 def test_of_a_chain_each_hop_that_died_is_named(start: Start) -> None:
     devices = [start(script) for script in (WAITS, DIES, ENDS)]
     hops = [RunningHop(f"hop {i + 1}", 0, device) for i, device in enumerate(devices)]

@@ -6,6 +6,7 @@ Nothing sends a packet: the generator sleeps for a second.
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +15,9 @@ import pytest
 
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
+from taut.dut.drivers import chain
+from taut.dut.hop_ports import PortsOfHop
+from taut.dut.process_dut import ProcessDut
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.restart import BEFORE
@@ -21,6 +25,7 @@ from taut.experiment.runner import pinned_to
 from taut.experiment.spec import parse_spec
 from taut.experiment.stored import TrialSoFar, trial_document
 from taut.experiment.trial import Testbench
+from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 TEXT = """
@@ -125,3 +130,32 @@ def test_a_device_that_is_started_again_leaves_its_log_of_gaps_to_tauts_core(
         words = (tmp_path / "trial/logs" / name).read_text().splitlines()[0].split()
         assert ("--core", str(device)) in pairwise(words)
         assert ("--writer-core", str(own)) in pairwise(words)
+
+
+def test_a_switch_that_dies_ends_the_trial(
+    programs: Path, scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies while the generator, which looks at nothing, still sends."""
+    sends = tmp_path / "sends"
+    program(programs / "taut-generate", FAILING.replace("sleep 1", f"touch {sends}; sleep 1"))
+    dies = f"until test -e {sends}; do sleep 0.05; done; sleep 0.2; echo made to die; exit 3"
+
+    @contextmanager
+    def joined(*_: object) -> Iterator[tuple[list[PortsOfHop], ProcessDut]]:
+        ports = [(f"virtio:{tmp_path}/{i}a", f"virtio:{tmp_path}/{i}b") for i in range(2)]
+        log = tmp_path / "switch.log"
+        with child("switch", ["sh", "-c", dies], scope=scope, log=log) as process:
+            yield ports, ProcessDut(process, path="")
+
+    monkeypatch.setattr(chain, "joined_by_switch", joined)
+    switched = 'driver = "chain"\noptions = { switch = "ovs_dpdk" }'
+    plan = make_plan(parse_spec(TEXT.replace('driver = "taut_forward"', switched)))
+    [trial] = [trial for trial in plan.trials if not trial.device.is_floor]
+    core = min(cpuset_cores())
+    cores = Cores(generator=core, device=core, writer=core, runner=core)
+    known = TrialSoFar(trial_document(trial, cores))
+
+    with pytest.raises(TrialError, match="device under test died during the trial") as raised:
+        bench_of(plan, scope, cores).measure(trial, tmp_path / "trial", known)
+
+    assert raised.value.log_tail == ["made to die", "switch: ended with exit status 3"]

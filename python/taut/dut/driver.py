@@ -96,7 +96,9 @@ class RunningDut(Protocol):
     notes: list[str]  # how it was placed, what was refused
     logs: list[Path]
     pid: int | None  # None: the device is the kernel, or there is none; of a chain, its first hop's
-    died: str | None  # once stopped: how it had ended before that, after a measurement to the end
+    # Once stopped: how it had ended before that, after a measurement to the end; of a chain, whose
+    # hops say so of themselves, how its switch had.
+    died: str | None
     hops: "tuple[RunningHop, ...]"  # of a chain, in the order of direction 0; else empty
 
     @property
@@ -134,6 +136,13 @@ def processes_of(dut: RunningDut) -> list[int]:
     """Give the ids of a device's processes; empty where it has none."""
     pids = [hop.device.pid for hop in dut.hops] or [dut.pid]
     return [pid for pid in pids if pid is not None]
+
+
+def watched_of(dut: RunningDut) -> list[int]:
+    """Give the ids of all processes without which no packet comes through: a switch's, too."""
+    # Only a chain has one; devices of plug-ins need not know of it.
+    switch: int | None = getattr(dut, "switch_pid", None)
+    return [*processes_of(dut), *([] if switch is None else [switch])]
 
 
 class DutDriver(Protocol):

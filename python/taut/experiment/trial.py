@@ -19,7 +19,7 @@ from typing import NamedTuple
 from taut.binaries.clock import read_clock
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, TrialError
-from taut.dut.driver import DriverOptions, DutDriver, RunningDut, processes_of
+from taut.dut.driver import DriverOptions, DutDriver, RunningDut, processes_of, watched_of
 from taut.experiment import generator, room, tracing
 from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores
@@ -54,6 +54,7 @@ PAUSE_S = 0.001
 RAW = "raw"
 LOGS = "logs"
 NEIGHBOUR = "neighbour"
+SWITCH = "switch"
 
 Tick = Callable[[], None]
 Warn = Callable[[str], None]
@@ -279,7 +280,7 @@ class Testbench:
     ) -> None:
         """Sleep until the generator has ended; stop it when the device or the neighbour dies."""
         besides = [] if neighbour is None else [neighbour.pid]
-        for _ in _wakes([program.pid, *processes_of(dut), *besides], TICK_MS):
+        for _ in _wakes([program.pid, *watched_of(dut), *besides], TICK_MS):
             if not program.alive():
                 return
             if not dut.alive() and (raw / GENERATOR_FILE).exists():
@@ -345,7 +346,8 @@ def _hops(dut: RunningDut, threads: Sequence[tuple[int, ...]]) -> tuple[Hop, ...
 
 def died_of(dut: RunningDut) -> str | None:
     """Say which processes of a stopped device had ended before, and how; None: none had."""
-    ends = [(hop.name, hop.device.died) for hop in dut.hops] or [(DEVICE, dut.died)]
+    ends = [(hop.name, hop.device.died) for hop in dut.hops]
+    ends.append((SWITCH if dut.hops else DEVICE, dut.died))
     return "; ".join(f"{name} {how}" for name, how in ends if how is not None) or None
 
 

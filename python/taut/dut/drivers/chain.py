@@ -123,7 +123,6 @@ class ChainDut:
 
     gaps_file: Path | None = None
     stamps_file: Path | None = None
-    died: str | None = None  # each hop says so of itself
 
     def __init__(self, hops: Sequence[RunningHop], path: str, switch: ProcessDut | None) -> None:
         self.hops = tuple(hops)
@@ -134,6 +133,8 @@ class ChainDut:
         if switch is not None:
             self.logs += switch.logs
         self.pid: int | None = hops[0].device.pid
+        self.switch_pid = None if switch is None else switch.pid
+        self.died: str | None = None  # the switch; each hop says so of itself
         self._died: list[RunningHop] | None = None  # of themselves; None: it was not stopped yet
 
     def alive(self) -> bool:
@@ -147,7 +148,10 @@ class ChainDut:
             self._died = self._ended()
         for hop in reversed(self.hops):
             hop.device.stop()
-        counted = None if self._switch is None else self._switch.stop()
+        counted = None
+        if self._switch is not None:
+            counted = self._switch.stop()
+            self.died = self._switch.died
         self.notes = self._noted()
         return counted
 
