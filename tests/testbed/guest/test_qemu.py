@@ -38,6 +38,16 @@ def test_each_link_is_a_card_where_the_program_looks_for_it(tmp_path: Path) -> N
     assert "taut.hugepages=128 isolcpus=1" in found
 
 
+def test_a_comma_in_a_path_ends_no_option(tmp_path: Path) -> None:
+    found = words(shape(tmp_path), tmp_path / "a,b")
+
+    doubled = f"{tmp_path}/a,,b"
+    assert f"-serial file:{tmp_path}/a,b/console " in found  # all of it is the path
+    assert f"-qmp unix:{doubled}/vm1-qmp.sock,server=on" in found
+    for name in ("vm1-ctl.sock,", "vm1-clock.sock,", "log,append", "link0.sock,", "link1.sock,"):
+        assert f"path={doubled}/{name}" in found
+
+
 def test_an_emulated_guest_takes_no_hugepages_of_the_host(tmp_path: Path) -> None:
     emulated = shape(tmp_path)
 

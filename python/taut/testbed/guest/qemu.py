@@ -79,11 +79,11 @@ def command_line(shape: Shape, files: Files, sockets: Sequence[Path]) -> list[st
         *("-kernel", str(shape.kernel.image), "-initrd", str(shape.initrd)),
         *("-append", _kernel_words(shape)),
         *("-serial", f"file:{files.console}"),
-        *("-qmp", f"unix:{files.socket('qmp')},server=on,wait=off"),
+        *("-qmp", f"unix:{_path(files.socket('qmp'))},server=on,wait=off"),
         *("-device", "virtio-serial-pci"),
-        *_channel(CONTROL, f"socket,path={files.socket('ctl')},server=on,wait=off"),
-        *_channel(CLOCK, f"socket,path={files.socket('clock')},server=on,wait=off"),
-        *_channel(LOG, f"file,path={files.log},append=on"),
+        *_channel(CONTROL, f"socket,path={_path(files.socket('ctl'))},server=on,wait=off"),
+        *_channel(CLOCK, f"socket,path={_path(files.socket('clock'))},server=on,wait=off"),
+        *_channel(LOG, f"file,path={_path(files.log)},append=on"),
         *(word for number, socket in enumerate(sockets) for word in _port(number, socket)),
         *shape.more,
     ]
@@ -185,6 +185,11 @@ def _kernel_words(shape: Shape) -> str:
     return words.strip()
 
 
+def _path(path: Path) -> str:
+    """Spell a path for QEMU, which ends a value at a comma unless there are two of them."""
+    return str(path).replace(",", ",,")
+
+
 def _channel(name: str, host_end: str) -> list[str]:
     number = name.partition(".")[2]
     kind, _, rest = host_end.partition(",")
@@ -198,7 +203,7 @@ def _port(number: int, socket: Path) -> list[str]:
     # As a server QEMU outlives whoever connects, the generators of one trial after the other.
     slot = _FIRST_SLOT + number
     return [
-        *("-chardev", f"socket,id=link{number},path={socket},server=on"),
+        *("-chardev", f"socket,id=link{number},path={_path(socket)},server=on"),
         *("-netdev", f"vhost-user,id=net{number},chardev=link{number},queues=1"),
         "-device",
         f"virtio-net-pci,netdev=net{number},addr={slot:#x},mac=02:74:00:00:01:{number:02x},"
