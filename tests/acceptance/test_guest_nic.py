@@ -61,7 +61,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         with held_cache(cache):
             kernel = fetch_kernel("amd64", cache, NIC_MODULES)
             base = image.base_image(kernel, cache)
-            initrd = image.with_files(base, [ip, *image.linked([ip])], scope.folder)
+            initrd = image.with_files(base, [ip], scope.folder)
         shape = Shape(
             kernel,
             initrd,

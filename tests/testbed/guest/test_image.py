@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,9 @@ from taut.core.errors import TautError
 from taut.testbed.guest import image
 from taut.testbed.guest.kernel import Kernel
 
+needs_tools = pytest.mark.skipif(
+    image.missing_tools() is not None, reason=str(image.missing_tools())
+)
 CPIO = "#!/bin/sh\necho some >&2\necho 'cpio: write error: No space left on device' >&2\nexit 2\n"
 
 
@@ -28,6 +33,54 @@ def test_an_archive_that_does_not_fit_is_one_line(
         f"guest: {tmp_path}/image: not made: cpio: write error: No space left on device; is its "
         "disk full?"
     )
+
+
+@needs_tools
+def test_a_file_behind_links_is_found_by_the_path_that_was_given(tmp_path: Path) -> None:
+    """Of folders as of the file itself, to relative and absolute places."""
+    real = tmp_path / "data/rules"
+    real.mkdir(parents=True)
+    (real / "told.txt").write_text("drop\n")
+    (real / "latest").symlink_to("told.txt")
+    (tmp_path / "near").symlink_to("data")
+    (tmp_path / "far").symlink_to(real)
+    files = [tmp_path / "near/rules/latest", tmp_path / "far/told.txt"]
+    (tmp_path / "base.cpio").write_bytes(b"")
+
+    made = image.with_files(tmp_path / "base.cpio", files, tmp_path)
+
+    root = tmp_path / "guest"
+    root.mkdir()
+    subprocess.run(
+        ["cpio", "--extract", "--quiet", "--make-directories", f"--file={made}"],
+        cwd=root,
+        check=True,
+    )
+    for file in files:
+        assert in_root(root, file).read_text() == "drop\n"
+
+
+@needs_tools
+def test_what_a_shared_object_is_linked_with_goes_along(tmp_path: Path) -> None:
+    (tmp_path / "base.cpio").write_bytes(b"")
+    program = Path(sys.executable).resolve()
+
+    image.with_files(tmp_path / "base.cpio", [program], tmp_path)
+
+    for library in image.linked([program]):
+        assert in_root(tmp_path / "overlay", library).is_file()
+    assert image.linked([program])
+
+
+def in_root(root: Path, path: Path) -> Path:
+    """Give what a path leads to for who has `root` as his root."""
+    found = root
+    for name in path.parts[1:]:
+        found /= name
+        if found.is_symlink():
+            pointed = found.readlink()
+            found = in_root(root, Path("/", found.parent.relative_to(root), pointed))
+    return found
 
 
 def test_what_a_kill_left_of_an_image_goes_when_the_next_is_made(

@@ -71,13 +71,16 @@ def _building(cache: Path) -> Iterator[Path]:
 
 
 def with_files(base: Path, files: Sequence[Path], folder: Path) -> Path:
-    """Give an image that has some files besides, each at the path it has here."""
+    """Give an image that has some files besides, and what shared objects of them are linked with.
+
+    Each has the path it has here.
+    """
     if not files:
         return base
     root = folder / "overlay"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()
-    for file in files:
+    for file in (*files, *linked(files)):
         _copy(file.absolute(), root)
     more = pack(root, folder / "overlay.cpio")
     image = folder / "image.cpio"
@@ -127,18 +130,20 @@ def _fill(
 
 
 def _copy(file: Path, root: Path) -> None:
-    """Copy a file to its place; what are links to it here are links there."""
-    place = file.parent.resolve() / file.name
-    target = root / str(place).lstrip("/")
+    """Copy a file to its place; what are links to it, or to its folders, here are links there."""
+    for part in (*reversed(file.parents), file):
+        target = root / str(part).lstrip("/")
+        if part.is_symlink():
+            pointed = part.readlink()
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not os.path.lexists(target):
+                target.symlink_to(pointed)
+            meant = os.path.normpath(part.parent / pointed / file.relative_to(part))
+            _copy(Path(meant), root)
+            return
     target.parent.mkdir(parents=True, exist_ok=True)
-    if os.path.lexists(target):
-        return
-    if place.is_symlink():
-        pointed = place.readlink()
-        target.symlink_to(pointed)
-        _copy(place.parent / pointed, root)
-    else:
-        shutil.copy(place, target)
+    if not os.path.lexists(target):
+        shutil.copy(file, target)
 
 
 def linked(files: Sequence[Path]) -> list[Path]:
