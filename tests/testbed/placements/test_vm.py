@@ -1,13 +1,16 @@
 """A guest that is made up: what a trial may take for its own."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 
-from taut.testbed.guest.kernel import Kernel
+from taut.testbed.guest import judged
+from taut.testbed.guest.kernel import Kernel, cache_folder
 from taut.testbed.guest.qemu import Shape
 from taut.testbed.placement import Tenant
 from taut.testbed.placements import vm
@@ -15,20 +18,28 @@ from taut.testbed.program import Program
 from taut.testbed.scope import RunScope
 
 
-def test_events_of_the_trial_before_are_none_of_this_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def made_up(monkeypatch: pytest.MonkeyPatch, folder: Path, tree: Path) -> MagicMock:
+    """Have no guest booted; give what stands for the class of its programs."""
+
     @contextmanager
     def booted(*_: object, **__: object) -> Iterator[MagicMock]:
         yield MagicMock()
 
-    kernel = Kernel("amd64", "6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
-    shape = Shape(kernel, tmp_path / "initrd", "")
+    kernel = Kernel("amd64", "6.1.0", folder / "vmlinuz", folder / "config", ())
+    shape = Shape(kernel, folder / "initrd", "")
     for name in ("translate", "with_gaps_above", "GuestChild"):
         monkeypatch.setattr(vm, name, MagicMock())
     monkeypatch.setattr(vm, "machine", booted)
-    monkeypatch.setattr(vm.Guests, "_shape", lambda *_: (shape, tmp_path / "tree"))
+    monkeypatch.setattr(vm.Guests, "_shape", lambda *_: (shape, tree))
     monkeypatch.setattr(vm.Guests, "_describe", lambda *_: None)
+    programs: MagicMock = vm.GuestChild
+    return programs
+
+
+def test_events_of_the_trial_before_are_none_of_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_up(monkeypatch, tmp_path, tmp_path / "tree")
     tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
 
     with RunScope(tmp_path / "base") as scope:
@@ -43,3 +54,35 @@ def test_events_of_the_trial_before_are_none_of_this_one(
 
     assert places[0].events == places[1].events
     assert found == [False, False]
+
+
+def test_two_runs_that_keep_the_same_tree_take_turns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    tree = cache_folder() / "trees" / "same"
+    programs = made_up(monkeypatch, tmp_path, tree)
+    fetched: list[Path] = []
+
+    def fetch(_control: object, _kernel: object, folder: Path) -> None:
+        fetched.append(folder)
+        time.sleep(0.2)  # so that the other one comes meanwhile
+        (folder / "cmdline").write_text("quiet")
+
+    def audited(folder: Path, *_: object) -> str:
+        return (folder / "cmdline").read_text()
+
+    monkeypatch.setattr(judged, "fetch_tree", fetch)
+    monkeypatch.setattr(vm, "audit", audited)
+    tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
+    with RunScope(tmp_path / "base") as scope, ThreadPoolExecutor() as threads:
+        places = [vm.Guests(vm.VmOptions(), tenant, scope) for _ in range(2)]
+        for place in places:
+            with place.started(Program("taut-forward", (), tmp_path / "log", (0, 1))):
+                pass
+        looks: list[Callable[[], None]] = [call.args[5] for call in programs.call_args_list]
+        for look in [threads.submit(look) for look in looks]:
+            look.result()
+
+    assert [place.notes[-1] for place in places] == ["quiet", "quiet"]
+    assert (len(fetched), list(tree.parent.iterdir())) == (1, [tree])

@@ -30,7 +30,7 @@ def tree_folder(shape: Shape, base: Path, cache: Path) -> Path:
 
 
 def keep_tree(shape: Shape, tree: Path, control: Channel) -> None:
-    """Fetch the tree of a guest that runs, unless it is kept."""
+    """Fetch the tree of a guest that runs, unless it is kept. The cache is held."""
     if tree.exists():
         return
     new = tree.with_name(f".new-{tree.name}")

@@ -150,9 +150,10 @@ class Guests:
             running.bind_ports(len(words.sockets))
 
             def look_at_guest() -> None:
-                keep_tree(shape, tree, running.control)
                 out = _beside(program.log, "guest-audit.json")
-                self.notes.append(audit(tree, shape.cpus - 1, out))
+                with held_cache(cache_folder()):
+                    keep_tree(shape, tree, running.control)
+                    self.notes.append(audit(tree, shape.cpus - 1, out))
 
             if self._options.trace and not is_one_of_several:
                 self.events = files.folder / f"{files.name}-events"
