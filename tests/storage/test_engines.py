@@ -111,9 +111,9 @@ def test_sums_beyond_64_bits_are_exact(engine):
     assert int(total.column("total")[0].as_py()) == 3 * 2**62
 
 
-@pytest.mark.parametrize("name", ["duckdb", "postgres"])
-def test_times_too_far_apart_are_one_line(name, request):
-    url = request.getfixturevalue("postgres_url") if name == "postgres" else None
+@pytest.mark.parametrize("name", ["duckdb", "postgres", "spark"])
+def test_times_too_far_apart_are_one_line(name, request, capfd):
+    url = None if name == "duckdb" else request.getfixturevalue(f"{name}_url")
     with open_engine(name, url) as engine:
         engine.load({"t": pa.table({"sent_ns": [-(2**63)], "received_ns": [5]})})
         far = "SELECT received_ns - sent_ns AS latency_ns FROM t ORDER BY latency_ns"
@@ -122,6 +122,7 @@ def test_times_too_far_apart_are_one_line(name, request):
             with pytest.raises(InputError, match="time stamps are damaged") as caught:
                 ask(far)
             assert len(str(caught.value).splitlines()) == 1
+    assert "ARITHMETIC_OVERFLOW" not in capfd.readouterr().err
 
 
 def test_two_engines_do_not_see_each_other(engine_at):
@@ -206,3 +207,35 @@ except MissingToolError as error:
     )
 
     assert done.stdout == "engine spark: Java did not start (too old); it needs Java 17 or newer\n"
+
+
+@pytest.mark.long
+def test_a_java_that_is_lost_is_one_line():
+    """In a process of its own, whose other engines would be lost with it."""
+    if reason := servers.missing_spark():
+        pytest.skip(reason)
+    code = """
+import pyarrow as pa
+from pyspark.context import SparkContext
+from taut.core.errors import TautError
+from taut.storage.engines import open_engine
+with open_engine("spark") as engine:
+    engine.load({"t": pa.table({"value": [1]})})
+    java = SparkContext._gateway.proc
+    java.kill()
+    java.wait()
+    for ask in (engine.query, lambda select: engine.materialise("kept", select)):
+        try:
+            ask("SELECT value FROM t ORDER BY value")
+        except TautError as error:
+            print(error)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert (
+        done.stdout.splitlines()
+        == ["engine spark: [Errno 111] Connection refused; is the cluster, or Java, still there?"]
+        * 2
+    )
+    assert done.stderr == ""

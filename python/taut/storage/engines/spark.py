@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -22,10 +22,12 @@ from typing import IO, Any, Self
 
 import pyarrow as pa
 from py4j.clientserver import SHUTDOWN_FINALIZER_WORKER, FinalizerWorker
+from py4j.protocol import Py4JError
 from pyspark.conf import SparkConf
 from pyspark.context import SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from taut.core.credentials import hide_passwords
@@ -47,6 +49,34 @@ _SETTINGS = {
 _MASTER = re.compile(r"local(\[.+\])?|spark://[^/]+|yarn|k8s://.+")
 _GLOB = re.compile(r"([\[\]{}*?\\])")
 
+# Errors are told in one line; pyspark itself would write a page of each to stderr.
+for _name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    PySparkLogger.getLogger(_name).disabled = True
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Report in one line times that are damaged, and a cluster, or Java, that was lost."""
+    try:
+        yield
+    except PySparkException as error:
+        if error.getCondition() == "ARITHMETIC_OVERFLOW":
+            raise InputError(
+                "engine spark: overflow of 64 bits; the time stamps are damaged"
+            ) from None
+        raise TautError(f"engine spark: {_first_line(error)}") from error
+    except (Py4JError, ConnectionError) as error:
+        said = _first_line(error)
+        raise TautError(f"engine spark: {said}; is the cluster, or Java, still there?") from error
+
+
+def _first_line(error: Exception) -> str:
+    """What was said; of an error in Java the line behind that of the call."""
+    lines = [line for line in str(error).splitlines() if line.strip(" :")]
+    if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
+        lines = lines[1:]
+    return lines[0].removeprefix(":").strip() if lines else type(error).__name__
+
 
 class SparkEngine:
     """A session of its own: its views are nobody else's."""
@@ -55,6 +85,7 @@ class SparkEngine:
         self._session = _driver(url or LOCAL).newSession()
         self._kept: dict[str, DataFrame] = {}
 
+    @_explained()
     def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
         for name, source in tables.items():
             if isinstance(source, Path):
@@ -64,15 +95,18 @@ class SparkEngine:
             else:
                 self._name(name, self._session.createDataFrame(_signed(source)))
 
+    @_explained()
     def define(self, name: str, select: str) -> None:
         self._name(name, self._session.sql(select))
 
+    @_explained()
     def materialise(self, name: str, select: str) -> None:
         rows = self._session.sql(select).persist()
         rows.count()
         self._name(name, rows)
         self._kept[name] = rows
 
+    @_explained()
     def query(self, select: str) -> pa.Table:
         return self._session.sql(select).toArrow()
 
@@ -90,10 +124,12 @@ class SparkEngine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for rows in self._kept.values():
-            rows.unpersist()
-        for view in self._session.catalog.listTables():
-            self._session.catalog.dropTempView(view.name)
+        # What cannot be given back ended with its cluster, or with Java.
+        with suppress(PySparkException, Py4JError, OSError):
+            for rows in self._kept.values():
+                rows.unpersist()
+            for view in self._session.catalog.listTables():
+                self._session.catalog.dropTempView(view.name)
 
 
 def _driver(url: str) -> SparkSession:
