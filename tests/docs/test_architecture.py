@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from check_files import MAY_INCLUDE
+from taut.records.documents.catalogue import CATALOGUE
+from taut.testbed.links import LINKS
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "architecture.md").read_text()
@@ -75,6 +77,21 @@ def test_its_tree_has_every_folder() -> None:
 
     assert len(parts) > 25
     assert missing == []
+
+
+def test_its_figures_have_every_link_document_and_fuzz_target() -> None:
+    [links] = re.findall(r"testbed/links: ([\w, ]*\w)", TEXT)
+    [run] = re.findall(r"^RUN/manifest.*?^```", TEXT, re.MULTILINE | re.DOTALL)
+    documents = re.compile(r"(\w+\.json) of (?:a run\b|each trial|a trial of captures)")
+    kept = {found[1] for document in CATALOGUE if (found := documents.match(document.where))}
+    targets = re.findall(r"'(fuzz_\w+)'", (ROOT / "dataplane/fuzz/meson.build").read_text())
+
+    assert links.split(", ") == list(LINKS)
+    assert len(kept) > 8
+    assert kept - set(re.findall(r"\w+\.json", run)) == set()
+    assert targets != []
+    damaged = TEXT.partition("\n## Damaged input\n")[2].partition("\nInputs counted")[0]
+    assert set(targets) - set(re.findall(r"fuzz_\w+", damaged)) == set()
 
 
 def test_its_layers_are_those_that_lint_holds() -> None:
