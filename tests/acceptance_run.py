@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import pytest
 
 from taut.records.layout import PacketFlag
+from traceable import skip_if_untraceable
 from waiting import wait_for
 
 TAUT = (sys.executable, "-m", "taut.cli.main")
@@ -247,8 +247,8 @@ def passed(run: Run) -> Run:
 
 def explained(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     """Skip where the kernel cannot be traced."""
-    if done.returncode == 2 and "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    if done.returncode == 2:
+        skip_if_untraceable(done.stderr)
     assert done.returncode == 0, done.stderr
     return done
 

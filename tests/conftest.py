@@ -109,6 +109,15 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     return report
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Nor that of a whole file."""
+    report = yield
+    if os.environ.get("CI"):
+        fail_unless_allowed(report)
+    return report
+
+
 def _stage(item: pytest.Item) -> str:
     return stage_of(mark.name for mark in item.iter_markers())
 

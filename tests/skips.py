@@ -20,8 +20,8 @@ def lacks(reason: str, allowed: dict[str, str]) -> str | None:
     return next((name for pattern, name in allowed.items() if re.search(pattern, reason)), None)
 
 
-def fail_unless_allowed(report: pytest.TestReport) -> None:
-    """Turn the skip of a test into its failure, unless it is for a missing component."""
+def fail_unless_allowed(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn the skip of a test, or of a file, into its failure, unless it is for a component."""
     if not report.skipped or hasattr(report, "wasxfail") or not isinstance(report.longrepr, tuple):
         return
     reason = report.longrepr[2]

@@ -20,6 +20,7 @@ from taut.cli.main import run_command
 from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
 from taut.host.journal import Journal
+from traceable import skip_if_untraceable
 from waiting import name_of, wait_for
 
 pytestmark = [
@@ -80,8 +81,7 @@ def test_7_the_remedy_of_a_hog_is_found_and_shown_to_help(tmp_path: Path):
         assert (left_different(before), moved(threads)) == ([], {})
         assert os.sched_getaffinity(hog) == {CORE}
 
-    if "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    skip_if_untraceable(done.stderr)
     assert (found.returncode, done.returncode) == (0, 0), found.stderr + done.stderr[-3000:]
     listed = {remedy["remedy"]: remedy for remedy in json.loads(found.stdout)["remedies"]}
     assert len(listed) > 1
@@ -115,8 +115,7 @@ def test_7_the_process_dies_in_the_middle(tmp_path: Path):
             out, said = taut.communicate(timeout=180)
         assert moved(threads) == {}
 
-    if "tracefs" in said:
-        pytest.skip(said.strip())
+    skip_if_untraceable(said)
     assert (taut.returncode, out) == (1, ""), said[-3000:]
     assert said.strip().splitlines()[-1].startswith(f"taut: process {pid} (")
     assert "ended while it was measured" in said

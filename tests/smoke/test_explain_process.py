@@ -12,6 +12,7 @@ import pytest
 
 from acceptance_run import TAUT
 from foreign_program import running
+from traceable import skip_if_untraceable
 from waiting import least_ran, name_of, wait_for, watched
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
@@ -46,8 +47,7 @@ def test_a_hog_on_its_core_is_found_by_name() -> None:
         argv = [*TAUT, "explain", str(poller), "--duration", "3s", "--json"]
         done, looks = watched(argv, other)
 
-    if "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    skip_if_untraceable(done.stderr)
     assert done.returncode == 0, done.stderr
     [found] = json.loads(done.stdout)["trials"]
     [preemption] = [row for row in found["gaps"] if row["cause"] == "preemption"]
@@ -79,8 +79,7 @@ def test_of_several_polling_threads_each_or_the_chosen_one_is_explained() -> Non
         process.kill()
         process.wait()
 
-    if "tracefs" in every.stderr:
-        pytest.skip(every.stderr.strip())
+    skip_if_untraceable(every.stderr)
     assert (every.returncode, one.returncode) == (0, 0), every.stderr + one.stderr
     assert len(json.loads(every.stdout)["trials"]) == len(os.sched_getaffinity(0))
     [chosen] = json.loads(one.stdout)["trials"]

@@ -12,6 +12,7 @@ import pytest
 
 from acceptance_run import TAUT, children_of
 from taut.testbed.leftovers import find_leftovers
+from traceable import skip_if_untraceable
 from waiting import wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root, pytest.mark.timeout(600)]
@@ -52,8 +53,7 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
         *(word for name in names for word in ("--cause", name)), "--acts", str(N_ACTS), "--json"
     )
 
-    if "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    skip_if_untraceable(done.stderr)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     rows = {row["cause"]: row for row in document["causes"]}
@@ -77,8 +77,7 @@ def test_injected_shootdowns_and_faults_are_found(nothing_left: None) -> None:
 def test_a_generator_that_is_stopped_is_the_measurer(nothing_left: None) -> None:
     done = self_test("--cause", "measurer-stall", "--acts", str(N_ACTS), "--json")
 
-    if "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    skip_if_untraceable(done.stderr)
     assert done.returncode == 0, done.stderr
     [row] = json.loads(done.stdout)["causes"]
     assert row["felt"] >= N_ACTS, row
@@ -94,8 +93,7 @@ def test_acts_on_a_forwarder_and_on_a_floor_are_felt_and_told(nothing_left: None
 
     done = self_test(*asked)
 
-    if "tracefs" in done.stderr:
-        pytest.skip(done.stderr.strip())
+    skip_if_untraceable(done.stderr)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["causes"] == []
@@ -142,8 +140,7 @@ def test_ctrl_c_ends_it_and_leaves_nothing(
         process.kill()
         process.wait()
 
-    if "tracefs" in said:
-        pytest.skip(said.strip())
+    skip_if_untraceable(said)
     assert (process.returncode, out) == (130, "")
     assert "interrupted" in said
     assert "Traceback" not in said

@@ -22,6 +22,7 @@ from taut.core.binaries import find_binary
 from taut.records.clock import fit_of
 from taut.records.layout import EVENT_KINDS, RecordKind
 from taut.records.raw_file import open_raw
+from traceable import skip_if_untraceable
 from waiting import wait_for
 
 pytestmark = [pytest.mark.smoke, pytest.mark.root]
@@ -71,7 +72,7 @@ def _tracing_is_possible(tmp_path_factory: pytest.TempPathFactory) -> None:
     out = tmp_path_factory.mktemp("probe")
     done = trace("--out", str(out), "--duration", "1ms")
     if done.returncode == 2:
-        pytest.skip(done.stderr.strip().splitlines()[-1])
+        skip_if_untraceable(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
 
 
