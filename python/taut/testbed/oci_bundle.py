@@ -1,13 +1,13 @@
 """An OCI bundle: the folder from which a container runtime (runc, crun) starts one program.
 
 https://github.com/opencontainers/runtime-spec/blob/v1.0.2/config.md: config.json says what the
-container is, rootfs is its root. Where no root is given, rootfs holds nothing but mount points: the
-host's programs and libraries are bound there, read-only. All mounts are made in the container's own
-mount namespace, so that nobody else sees them and they end with it.
+container is, rootfs is its root, which holds nothing but mount points: the host's programs and
+libraries are bound there, read-only, or what is in a root that is given. All mounts are made in the
+container's own mount namespace, so that nobody else sees them and they end with it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,17 +64,53 @@ class Bundle:
 def write_bundle(folder: Path, bundle: Bundle) -> None:
     """Write it to a new folder."""
     folder.mkdir(mode=0o700)
-    root = bundle.root
-    if root is None:
-        root = folder / "rootfs"
-        root.mkdir()
+    root = folder / "rootfs"
+    root.mkdir()
+    bound: list[Path] = []
+    if bundle.root is None:
         for name in _ROOT_NAMES:
             if (host := Path("/", name)).is_symlink():
                 (root / name).symlink_to(host.readlink())
-    write_json(folder / "config.json", _config(bundle, root))
+    else:
+        image = bundle.root.resolve()
+        bound += _laid_out(image, Path(), root, {*_missing(image, bundle)})
+    write_json(folder / "config.json", _config(bundle, root, bound))
 
 
-def _config(bundle: Bundle, root: Path) -> JsonObject:
+def _laid_out(image: Path, at: Path, root: Path, missing: Collection[Path]) -> Iterator[Path]:
+    """Give what of a folder of an image is bound as it is; what else is in it is made here.
+
+    A runtime makes the mount points that it misses. Somebody's image is not the place for them: a
+    folder in which one is missing is made anew, and what the image has in it is bound there.
+    """
+    of_kernel = {where for _, where, _ in _KERNEL_MOUNTS}
+    for entry in sorted((image / at).iterdir()):
+        where = at / entry.name
+        if entry.is_symlink():
+            (root / where).symlink_to(entry.readlink())
+        elif f"/{where}" in of_kernel:
+            continue  # runc binds nothing there
+        elif any(path.is_relative_to(where) for path in missing):
+            (root / where).mkdir()
+            yield from _laid_out(image, where, root, missing)
+        else:
+            yield where
+
+
+def _missing(image: Path, bundle: Bundle) -> Iterator[Path]:
+    """Give the mount points that an image lacks, seen from it."""
+    in_memory = [where for kind, where, _ in _KERNEL_MOUNTS if kind == "tmpfs"]
+    for path in (*bundle.read, *bundle.written):
+        if any(path.is_relative_to(where) for where in in_memory):
+            continue
+        # A folder on the way to it may be a link; an absolute one is as seen from the image.
+        real = Path(os.path.realpath(image / path.relative_to("/")))
+        where = real.relative_to(image if real.is_relative_to(image) else "/")
+        if not (image / where).exists():
+            yield where
+
+
+def _config(bundle: Bundle, root: Path, bound: Sequence[Path]) -> JsonObject:
     rights: JsonObject = {key: list(bundle.capabilities) for key in _RIGHTS}
     return {
         "ociVersion": OCI_VERSION,
@@ -89,12 +125,15 @@ def _config(bundle: Bundle, root: Path) -> JsonObject:
         },
         "root": {"path": str(root), "readonly": True},
         "hostname": "taut",
-        "mounts": list(_mounts(bundle)),
+        "mounts": list(_mounts(bundle, bound)),
         "linux": _linux(bundle),
     }
 
 
-def _mounts(bundle: Bundle) -> Iterator[JsonObject]:
+def _mounts(bundle: Bundle, bound: Sequence[Path]) -> Iterator[JsonObject]:
+    for inside in bound:
+        source = str(Path(bundle.root or "/", inside).absolute())
+        yield _mount(f"/{inside}", "none", source, "rbind,ro,nosuid,nodev")
     for kind, where, options in _KERNEL_MOUNTS:
         yield _mount(where, kind, kind, options)
     for path, right in _bound(bundle):

@@ -50,11 +50,35 @@ def test_it_writes_in_its_own_folders_alone(tmp_path: Path) -> None:
 
 
 def test_a_root_of_ones_own_gets_nothing_of_the_host(tmp_path: Path) -> None:
-    config = config_of(tmp_path, replace(BUNDLE, root=tmp_path / "image"))
+    image = tmp_path / "image"
+    (image / "usr/bin").mkdir(parents=True)
+    config = config_of(tmp_path, replace(BUNDLE, root=image))
 
-    bound = [mount["destination"] for mount in config["mounts"] if mount["type"] == "none"]
-    assert config["root"]["path"] == str(tmp_path / "image")
-    assert bound == ["/opt/rules", "/run/taut/ab12"]
+    bound = {m["destination"]: m["source"] for m in config["mounts"] if m["type"] == "none"}
+    assert bound == {
+        "/usr": str(image / "usr"),
+        "/opt/rules": "/opt/rules",
+        "/run/taut/ab12": "/run/taut/ab12",
+    }
+
+
+def test_mount_points_that_a_root_lacks_are_made_in_the_bundle(tmp_path: Path) -> None:
+    """Also behind links; a folder in which nothing is missing is bound as a whole."""
+    image = tmp_path / "image"
+    for folder in ("opt/other", "usr/bin", "var/home", "data/there", "proc"):
+        (image / folder).mkdir(parents=True)
+    (image / "home").symlink_to("var/home")
+    (image / "far").symlink_to("/data")
+    read = [Path(path) for path in ("/opt/rules", "/home/me/x", "/far/absent", "/far/there")]
+    config = config_of(tmp_path, replace(BUNDLE, root=image, read=read, written=[]))
+
+    bound = [m["destination"] for m in config["mounts"] if m["type"] == "none"]
+    assert bound[:-4] == ["/data/there", "/opt/other", "/usr"]
+    assert set(bound[-4:]) == {str(path) for path in read}
+    rootfs = tmp_path / "c/rootfs"
+    assert {str(path.relative_to(rootfs)) for path in rootfs.rglob("*")} == {
+        *("data", "far", "home", "opt", "var", "var/home")
+    }
 
 
 @pytest.mark.parametrize("netns", [None, Path("/run/netns/taut-ab12-dut")])

@@ -1,9 +1,11 @@
 """A device's programs in containers: real ones, where this machine can make some."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from taut.core.errors import TrialError
 from taut.testbed import cleanup
 from taut.testbed.control_groups import find_groups
+from taut.testbed.guest.image import linked
 from taut.testbed.owner import process_start_time
 from taut.testbed.placement import Tenant
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
@@ -132,6 +135,36 @@ def test_a_root_without_the_program_is_told_by_its_last_lines(
         pass
 
     assert "executable file not found" in raised.value.log_tail[-1]
+
+
+def test_a_root_of_ones_own_stays_as_it_is(scope: RunScope, tmp_path: Path) -> None:
+    """Folders that it lacks, as the one of the logs, are none of it while a program runs either."""
+    image = tmp_path / "image"
+    programs = [Path(str(shutil.which(name))).resolve() for name in ("sh", "sleep")]
+    for file in (*programs, *linked(programs)):
+        target = image / file.relative_to("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
+    for name in ("var", "dev", "proc", "sys", "tmp", "run"):
+        (image / name).mkdir()
+    (image / "var/kept").write_text("")
+    before = sorted(image.rglob("*"))
+    code = "test -e /var/kept && echo on; exec sleep 100"
+
+    # Not in /tmp, which is memory of the container's own.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        told = Path(name, "told")
+        told.write_text("")
+        options = ContainerOptions(root=image, mounts=(told,))
+        with (
+            KIND.entered(options, tenant_in(Path(name)), scope) as place,
+            scope.at(place),
+            child("x", [programs[0], "-c", code], scope=scope, log=tmp_path / "x") as process,
+        ):
+            process.wait_ready("on")
+            assert sorted(image.rglob("*")) == before
+
+    assert sorted(image.rglob("*")) == before
 
 
 def test_what_the_options_name_must_be_there(tmp_path: Path) -> None:
