@@ -1,11 +1,16 @@
 """What a run shows while it works."""
 
 import io
+import os
+import pty
+import sys
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from taut.cli.progress import TerminalProgress, TimeLeft, trial_line
+from taut.cli.unread import PatientConsole, tell
 from taut.core.units import duration_words
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.quick_figures import QuickFigures
@@ -112,6 +117,37 @@ def test_a_line_printed_while_the_bar_is_there_takes_its_place():
 
     assert "\r\x1b[Kwarning: not traced\n" in stream.getvalue()
     assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_pipe_that_nobody_reads_any_more_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    reading, writing = os.pipe()
+    os.close(reading)
+    # It is closed without an error, too: nothing that could not be said is left in its buffer.
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        progress = TerminalProgress()
+        progress.noted("to nobody")
+        progress.warned("to nobody")
+        progress.close()
+        tell("to nobody")
+
+    print("results go where they went")
+    assert capfd.readouterr().out == "results go where they went\n"
+
+
+def test_a_terminal_that_was_hung_up_ends_nothing():
+    terminal, own = pty.openpty()
+    plan = make()
+    with os.fdopen(own, "w") as stream:
+        progress = TerminalProgress(PatientConsole(file=stream, width=80, force_terminal=True))
+        progress.started(plan, 0)
+        os.close(terminal)
+
+        progress.trial_started(plan.trials[0])
+        progress.noted("to nobody")
+        progress.close()
 
 
 def test_the_time_left_shrinks_with_each_trial():

@@ -142,6 +142,24 @@ def test_ctrl_c_ends_it_and_all_that_was_measured_counts(
     assert (out / "report.html").is_file()
 
 
+def test_it_goes_on_when_nobody_reads_it_any_more(spec: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    soak = ["soak", str(spec), "--duration", "5m", "--every", "1s", "--out", str(out), "--wait"]
+    command = [sys.executable, "-m", "taut.cli.main", *soak]
+    with subprocess.Popen(command, stderr=subprocess.STDOUT, stdout=subprocess.PIPE) as run:
+        wait_for("a row", lambda: n_rows(out) >= 1 or run.poll() is not None, timeout_s=200)
+        assert run.stdout is not None
+        run.stdout.close()
+        enough = n_rows(out) + 3
+        wait_for("rows", lambda: n_rows(out) >= enough or run.poll() is not None, timeout_s=200)
+        run.send_signal(signal.SIGINT)
+
+    assert run.returncode == 130
+    assert n_rows(out) >= enough
+    found = parse(SoakDocument, json.loads((out / "soak.json").read_text()), "soak")
+    assert (found.stopped, len(found.course.segments)) == ("interrupted", 1)
+
+
 @pytest.fixture
 def hook(tmp_path: Path) -> Path:
     """A command for --on-fail that writes what it is told into the file `told`."""

@@ -4,11 +4,12 @@ The bar is drawn when the runner says so, at most every ten seconds in a trial: 
 may wake on the generator's core.
 """
 
-import sys
 import time
+from contextlib import suppress
 
 from rich.console import Console
 
+from taut.cli.unread import PatientConsole, unread_is_dropped
 from taut.core.units import duration_words, format_ns
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.quick_figures import QuickFigures
@@ -25,7 +26,7 @@ class TerminalProgress:
     """One line per finished trial and a bar; all on stderr, so that stdout stays the result's.
 
     While a trial runs nothing but the time left is written anew, as plain text: a rendered bar
-    takes the generator's core for two milliseconds.
+    takes the generator's core for two milliseconds. What nobody reads any more ends no measurement.
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class TerminalProgress:
 
         `first` is printed before the first other line; an error before that stands alone.
         """
-        self._console = console or Console(stderr=True)
+        self._console = console or PatientConsole(stderr=True)
         self._is_part = is_part
         self._first = first
         self._has_bar = False
@@ -72,8 +73,7 @@ class TerminalProgress:
         """Write the time left anew."""
         if self._has_bar:
             left = duration_words(self._clock.left_ns())
-            self._console.file.write(f"{_LINE_START}{self._before_left}{left} left{_ERASE_REST}")
-            self._console.file.flush()
+            self._write(f"{_LINE_START}{self._before_left}{left} left{_ERASE_REST}")
 
     def trial_finished(
         self, trial: Trial, document: TrialDocument, figures: QuickFigures | None
@@ -98,17 +98,21 @@ class TerminalProgress:
 
     def _erase(self) -> None:
         if self._has_bar:
-            self._console.file.write(f"{_LINE_START}{_ERASE_REST}")
+            self._write(f"{_LINE_START}{_ERASE_REST}")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError), unread_is_dropped(self._console.file):
+            self._console.file.write(text)
             self._console.file.flush()
 
     def _print(self, text: str) -> None:
         self._erase()
-        if self._first is not None:
-            print_note(self._console, self._first)
-            self._first = None
-        print_note(self._console, text)
+        with suppress(OSError), unread_is_dropped(self._console.file):
+            if self._first is not None:
+                print_note(self._console, self._first)
+                self._first = None
+            print_note(self._console, text)
         self.ticked()
-        sys.stderr.flush()
 
 
 class TimeLeft:

@@ -12,6 +12,7 @@ from rich.console import Console
 from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
+from taut.cli.unread import tell
 from taut.core.errors import InterruptedRun
 from taut.core.timings import stage
 from taut.core.units import duration_words, length_words
@@ -26,7 +27,7 @@ from taut.host.host import Host
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis, Results
 from taut.records.rundir import RunDirectory
-from taut.report.paragraph import INDENT, print_note, print_paragraph
+from taut.report.paragraph import INDENT, print_paragraph
 
 Publish = Callable[[RunDirectory, Analysis], None]
 """Adds to an analysed run before its report is written."""
@@ -151,8 +152,7 @@ def finish(
         from taut.analysis.results import analyse_measured
         from taut.report.table import print_results
 
-    notes = Console(stderr=True)
-    print_note(notes, "analysing ...")
+    tell("analysing ...")
     with stage("analysis"):
         analysis = analyse_measured(run)
     if publish is not None:

@@ -17,6 +17,7 @@ from rich.console import Console
 from taut.cli.progress import TerminalProgress
 from taut.cli.run_job import finish
 from taut.cli.soak_words import print_soak
+from taut.cli.unread import PatientConsole, tell, unread_is_dropped
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
 from taut.core.files import write_json
 from taut.core.units import length_words
@@ -39,7 +40,7 @@ from taut.records.documents.json_form import plain_object
 from taut.records.documents.soak import SOAK_FILE, Row, SegmentStart, SoakDocument
 from taut.records.rundir import RunDirectory
 from taut.records.segments import Kept, read_segments
-from taut.report.paragraph import INDENT, print_note, print_paragraph
+from taut.report.paragraph import INDENT, print_paragraph
 from taut.report.soak import row_line
 
 _INTERRUPTED = "interrupted"
@@ -133,7 +134,7 @@ def soak_and_report(
     refuse_new_limits(soak, out, kept)
     require(plan)
     with interruptible():
-        progress = TerminalProgress(Console(stderr=True), is_part=True)
+        progress = TerminalProgress(is_part=True)
         telling = _Telling(soak, progress, wishes, kept)
         rows = make_rows(soak, out, telling.told, kept)
         is_interrupted = False
@@ -256,7 +257,7 @@ def _report(
     # Here, not above: measuring starts without the analysis.
     from taut.analysis.soak import beyond_of, soak_document, with_beyond
 
-    print_note(Console(stderr=True), "adding up ...")
+    tell("adding up ...")
     added_up = soak_document(run, soak, stopped)
     if added_up is None:
         return None
@@ -264,11 +265,13 @@ def _report(
     write_json(run.path / SOAK_FILE, plain_object(document))
 
     def show(report: Path | None) -> None:
-        if wishes.as_json:
-            json.dump(plain_object(document), sys.stdout)
-            print()
-        else:
-            print_soak(document, Console(), report, details=wishes.details)
+        # Ctrl-C ends `tee`, too: what becomes of the soak does not hang on who reads it.
+        with unread_is_dropped(sys.stdout):
+            if wishes.as_json:
+                json.dump(plain_object(document), sys.stdout)
+                print(flush=True)
+            else:
+                print_soak(document, PatientConsole(), report, details=wishes.details)
 
     if any(trial.is_whole for trial in run.trials()):
         finish(run, as_json=wishes.as_json, publish=None, show=show, images=wishes.images)
@@ -306,7 +309,4 @@ def _alert(wishes: Wishes, why: str) -> None:
         return
     done = subprocess.run(["/bin/sh", "-c", f'{wishes.on_fail} "$1"', "taut", why], check=False)
     if done.returncode != 0:
-        print_note(
-            Console(stderr=True),
-            f"warning: --on-fail {wishes.on_fail}: ended with exit status {done.returncode}",
-        )
+        tell(f"warning: --on-fail {wishes.on_fail}: ended with exit status {done.returncode}")

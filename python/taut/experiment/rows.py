@@ -95,8 +95,10 @@ class Rows:
     def _take(self, raw: Path, has_ended: threading.Event) -> None:
         try:
             self._take_rows(raw, has_ended)
-        except (OSError, TautError) as error:
-            self.failed = f"rows are not kept any more: {getattr(error, 'strerror', None) or error}"
+        except BaseException as error:  # noqa: BLE001 - nobody else would hear of it
+            known = isinstance(error, OSError | TautError)
+            why = getattr(error, "strerror", None) or (error if known else repr(error))
+            self.failed = f"rows are not kept any more: {why}"
             self.stop(self.failed)
 
     def _take_rows(self, raw: Path, has_ended: threading.Event) -> None:
