@@ -37,6 +37,8 @@ class Bench:
     )
     holds: int = 0
     """Packets that a device may have in its buffers when the sending is over."""
+    refuses: bool = False
+    """What a device does not carry is refused by its link, and so never sent."""
     limited_above: float = float("inf")
     """Above, the generator is held up in every trial and loses packets."""
     sends_most: float = float("inf")
@@ -59,8 +61,10 @@ class Bench:
         carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
         lost = max(0, due - int(carried) - self.holds)
         is_first = self.limited_once and trial.repetition == 1
-        void = 0
+        void = unsent = 0
         offered = achieved = trial.offered_pps
+        if self.refuses:
+            unsent, lost, achieved = lost, 0, offered * (1 - lost / due)
         if not trial.device.is_floor and achieved > self.sends_most:
             achieved, void, lost = self.sends_most, due, 1
         if not trial.device.is_floor and achieved > self.slows_to:
@@ -70,12 +74,12 @@ class Bench:
         known.document = replace(
             known.document,
             generator=GeneratorResult(
-                counters(due=due, lost=lost, void=void),
+                counters(due=due, unsent=unsent, lost=lost, void=void),
                 offered_pps=offered,
                 achieved_pps=achieved,
             ),
         )
-        histogram(folder / "histogram.parquet", {900: due - lost})
+        histogram(folder / "histogram.parquet", {900: due - unsent - lost})
 
 
 def counters(**counts: int) -> dict[str, int]:

@@ -290,6 +290,34 @@ def test_of_a_slower_trial_the_share_counts_that_the_rate_would_have_sent(tmp_pa
     assert found.loss_ratio == pytest.approx(0.766)
 
 
+@pytest.mark.parametrize(
+    ("counts", "achieved", "sent", "is_behind"),
+    [
+        # A ring that was full for 27 ms of the warm-up; of what was measured nothing is missing.
+        (
+            {"due": 900_000, "cold": 450_000, "unsent": 12_000, "unsent_cold": 12_000},
+            0.98667e6,
+            450_000,
+            False,
+        ),
+        # All was due and offered to the link in time, and a tenth refused.
+        ({"due": 1_000, "unsent": 100}, 0.9e6, 900, False),
+        # The same, in twice the time.
+        ({"due": 1_000, "unsent": 100}, 0.45e6, 450, True),
+        # A tenth was never offered to the link, for the generator was that far behind.
+        ({"due": 1_000, "unsent": 100, "abandoned": 100}, 0.8e6, 800, True),
+    ],
+)
+def test_what_the_link_refused_was_not_sent_more_slowly(
+    tmp_path, counts, achieved, sent, is_behind
+):
+    generator = GeneratorResult(counters(**counts), offered_pps=1e6, achieved_pps=achieved)
+
+    found = count(Kept(tmp_path, TrialDocument(generator=generator)), None)
+
+    assert (found.sent, found.lost, found.is_behind) == (sent, 0, is_behind)
+
+
 def test_nobody_is_in_time_where_the_generator_never_was(tmp_path):
     histogram(tmp_path / "histogram.parquet", {900: 90}, is_void=True)
 

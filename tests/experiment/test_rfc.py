@@ -128,13 +128,15 @@ def test_over_memif_there_is_no_reset_and_it_is_said_why(go):
     assert large.not_run == ()  # not a test of this size
 
 
-def test_bursts_are_searched_anew_each_time_at_the_highest_rate(go):
-    document, run, _ = go("9004", Bench(holds=5_000))
+@pytest.mark.parametrize("refuses", [False, True])
+def test_bursts_are_searched_anew_each_time_at_the_highest_rate(go, refuses):
+    document, run, _ = go("9004", Bench(holds=5_000, refuses=refuses))
 
     for row in rows(document):
         share = 1 - EAGER_PPS / row.max_pps
         for one in row.bursts.longest:
             assert one.length * share <= 5_000 < 1.2 * one.length * share
+            assert not one.instrument_limited
         assert len(row.bursts.longest) == 3
         named = [burst.trials for one in row.bursts.longest for burst in one.bursts]
         assert len(set(named)) == len(named)

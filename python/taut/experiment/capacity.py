@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from math import ceil
+from math import ceil, floor
 
 from taut.core.errors import TrialError
 from taut.experiment.bisection import METHOD, Counted, Found, Limits, StopSearch, search
@@ -230,7 +230,8 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
 
     Packets that the generator was late with are taken to be as late as the others are. Where it
     fell behind its rate, the trial was one of a lower load: what it sent beyond what would have
-    been sent at the rate in that time does not count, nor does that share of what was lost.
+    been sent at the rate in that time does not count, nor does that share of what was lost. What
+    the link refused was due and tried in time: that is the link's, not the generator's.
     """
     generator = trial.document.generator or GeneratorResult()
     counters = generator.counters
@@ -243,19 +244,34 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
             ("void", "void_cold"),
         )
     )
-    kept_rate = (generator.achieved_pps or 0.0) / (generator.offered_pps or 1.0)
-    is_behind = 0 < kept_rate < 1 - RATE_TOLERANCE
-    if is_behind and (behind := ceil(due * (1 - kept_rate))) > unsent:
-        lost = ceil(lost * (due - behind) / (due - unsent))
-        unsent = behind
-    late, matched = 0, due - unsent - lost
+    sent, in_time = due - unsent, share_in_time(generator)
+    is_behind = 0 < in_time < 1 - RATE_TOLERANCE
+    if is_behind:
+        wanted = sent + counters.get("abandoned", 0)
+        at_rate = min(sent, floor(wanted * in_time))
+        lost = ceil(lost * at_rate / sent) if sent else lost
+        sent = at_rate
+    late, matched = 0, sent - lost
     if within_ns is not None and matched:
         on_time = count_late(trial.folder / "histogram.parquet", within_ns)
         late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else matched
     is_limited = not due or void > INSTRUMENT_LIMIT * due
-    return Counted(
-        due, due - unsent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind
-    )
+    return Counted(due, sent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind)
+
+
+def share_in_time(generator: GeneratorResult) -> float:
+    """Give how much of what the port did not refuse was sent at the rate asked for; 0: not known.
+
+    The two rates are of all packets, those of the warm-up too: what was due, over the time of the
+    schedule, and what was sent, over that of sending. What was given up in the end is late for
+    ever.
+    """
+    counters = generator.counters
+    due = counters.get("due", 0)
+    not_refused = due - counters.get("unsent", 0) + counters.get("abandoned", 0)
+    if not (generator.achieved_pps and generator.offered_pps and not_refused):
+        return 0.0
+    return generator.achieved_pps / generator.offered_pps * due / not_refused
 
 
 def describe_search(
