@@ -1,11 +1,14 @@
 """Trim by packets: what a device under a load is called, and which trials count."""
 
+import pytest
+
 from made_bench import Bench, sessions
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.host.state import FOUND
+from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import InForce
-from taut.trim.packets import PacketsBench, cell_of
+from taut.trim.packets import Measured, PacketsBench, cell_of
 
 SPEC = """
 name = "cells"
@@ -32,6 +35,24 @@ def test_loads_of_one_rate_are_told_apart():
         "eager, 100 kpkt/s, imix, both",
         "eager, 100 kpkt/s, many",
     ]
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_what_was_lost_or_refused_is_told_of_each_trial(tmp_path, refuses):
+    spec = parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n', ["floor=false"])
+    with sessions(tmp_path) as opened:
+        session = opened(Bench({"eager": 95_000}, refuses=refuses), spec)
+        [measured] = PacketsBench(session, spec, "p99").run([FOUND], range(1, 2))
+
+    assert measured.gone == 0.05
+
+
+def test_losses_in_the_warm_up_and_in_gaps_of_the_generator_are_not_the_devices(tmp_path):
+    counts = {"due": 300, "cold": 100, "unsent": 20, "unsent_cold": 10, "lost": 50}
+    counters = counts | {"lost_cold": 25, "lost_void": 15}
+    trial = make_plan(parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n')).trials[0]
+
+    assert Measured(trial, tmp_path, GeneratorResult(counters)).gone == 0.1
 
 
 def test_a_trial_at_whose_end_its_state_was_gone_does_not_count(tmp_path, monkeypatch):

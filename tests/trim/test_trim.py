@@ -3,7 +3,7 @@
 import random
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp
 from typing import Any
 
@@ -14,6 +14,7 @@ from taut.host.state import FOUND, HostState
 from taut.trim.bench import Repetition
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When
 from taut.trim.decision import Decision, Verdict
+from taut.trim.document import sentence
 from taut.trim.trim import Request, Trimmed, trim
 
 NOISE = 0.05
@@ -188,6 +189,86 @@ def test_what_is_left_without_what_makes_it_longer_may_not_help_by_itself() -> N
         "What is left without the remedies that made the tail longer was not shown to help by "
         "itself."
     ]
+
+
+class Losing(MadeBench):
+    """Loses packets in some states, by name, as an overloaded device does."""
+
+    lost: Mapping[str, float]
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        gone = {s.name: {"cell": self.lost.get(s.name, 0.0)} for s in states}
+        return [replace(one, gone=gone, tail=0.001) for one in super().measure(states, repetitions)]
+
+
+def losing(lost: Mapping[str, float], factors: Mapping[tuple[str, ...], float]) -> Trimmed:
+    bench = Losing(ALL, factors)
+    bench.lost = lost
+    found = Trimmed(candidates=list(ALL))
+    return trim(bench, Request(), found, time.monotonic(), lambda _: None)
+
+
+@pytest.mark.parametrize(("lost", "factor"), [({"trimmed": 0.05}, 0.1), ({"as found": 0.33}, 4.0)])
+def test_a_state_that_loses_other_packets_neither_helps_nor_harms(
+    lost: Mapping[str, float], factor: float
+) -> None:
+    found = losing(lost, {("R24-now",): factor})
+
+    assert (found.verdict, found.kept) == (Verdict.NOT_SHOWN, [])
+    share = {state: f"{100 * lost.get(state, 0.0):.3g} %" for state in ("as found", "trimmed")}
+    said = f"cell: lost or not sent {share['as found']} as found, {share['trimmed']} trimmed"
+    assert said in sentence(found, "p99.9")
+    [note] = found.notes
+    assert note == f"{said}: what is lost has no latency, so nothing is claimed of these two."
+
+
+def test_losses_that_differ_by_less_than_the_tail_are_no_reason_to_claim_nothing() -> None:
+    found = losing({"as found": 0.3, "trimmed": 0.3009}, {("R24-now",): 0.1})
+
+    assert found.verdict is Verdict.HELPS
+
+
+def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
+    found = losing({"without timer": 0.05}, {("R24-now",): 0.1, ("R07-now",): 2.0})
+
+    assert decisions(found)["R07-now"] is Decision.KEPT_WHOLE
+    assert any("0 % trimmed, 5 % without timer" in note for note in found.notes)
+
+
+def test_what_is_left_and_loses_more_than_the_whole_is_not_kept_alone() -> None:
+    found = losing({"as found": 0.0008, "kept": 0.0015}, {("R24-now",): 0.1})
+
+    assert found.kept == ["R24-now", "R07-now", "R06-now"]
+    assert any("loses another share of packets than all together" in note for note in found.notes)
+
+
+def test_a_state_in_which_one_of_two_devices_has_no_figure_is_not_judged_by_the_other() -> None:
+    class Vanishing(MadeBench):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            [one] = super().measure(states, repetitions)
+            figures = {state: {**of, "other": 1e6} for state, of in one.figures.items()}
+            del figures["trimmed"]["other"]
+            return [replace(one, figures=figures)]
+
+    bench = Vanishing(ALL, {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
+
+    assert (found.verdict, found.kept) == (Verdict.NOT_SHOWN, [])
+    assert "of 16 pairs of runs 0 are usable; of the others in one state" in sentence(found, "p99")
+
+
+def test_pairs_that_do_not_count_are_told() -> None:
+    class Failing(MadeBench):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            [one] = super().measure(states, repetitions)
+            return [replace(one, figures={}) if one.number == 2 else one]
+
+    bench = Failing((HOG,), {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=[HOG]), time.monotonic(), lambda _: None)
+
+    assert found.verdict is Verdict.HELPS
+    [note] = found.notes
+    assert note.startswith("1 of 10 pairs of as found and trimmed do not count: in one state a")
 
 
 def test_without_time_to_leave_groups_out_the_whole_is_kept() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
+from statistics import fmean
 from typing import Protocol
 
 from taut.host.plan import Plan
@@ -22,15 +23,45 @@ class Repetition:
     """Figures by name of the state; a cell that failed is left out."""
     with_void: Mapping[str, Figures] = field(default_factory=dict)
     """The same figures of all packets, void ones included."""
+    gone: Mapping[str, Figures] = field(default_factory=dict)
+    """Shares of packets that were lost or not sent, likewise; empty: there are no packets."""
+    tail: float = 1.0
+    """The share of packets that lie above a figure."""
 
     def log_ratio(self, before: str, after: str, *, with_void: bool = False) -> float | None:
-        """Give the mean over the cells of ln(after / before); None where no cell has both."""
+        """Give the mean over the cells of ln(after / before); None where one state lacks a cell.
+
+        A state in which a cell failed must not be judged by the others alone.
+        """
         figures = self.with_void if with_void else self.figures
         first, second = figures.get(before, {}), figures.get(after, {})
-        common = [cell for cell in first if cell in second]
-        if not common:
+        if not first or first.keys() != second.keys():
             return None
-        return sum(log(second[cell] / first[cell]) for cell in common) / len(common)
+        return fmean(log(second[cell] / first[cell]) for cell in first)
+
+
+def losses_apart(repetitions: Sequence[Repetition], before: str, after: str) -> str | None:
+    """Name the cell that loses another share of its packets in one state than in the other.
+
+    What is lost has no latency. So where losses differ by more than the share of packets above
+    the figure, it is of other packets, and says nothing of the states. None: nowhere.
+    """
+    cells = dict.fromkeys(cell for one in repetitions for cell in one.gone.get(before, {}))
+    for cell in cells:
+        both = [
+            (one.gone[before][cell], one.gone[after][cell], one.tail)
+            for one in repetitions
+            if cell in one.gone.get(before, {}) and cell in one.gone.get(after, {})
+        ]
+        if not both:
+            continue
+        first, second, tail = map(fmean, zip(*both, strict=True))
+        if abs(second - first) > tail:
+            return (
+                f"{cell}: lost or not sent {100 * first:.3g} % {before}, {100 * second:.3g} % "
+                f"{after}"
+            )
+    return None
 
 
 class Bench(Protocol):

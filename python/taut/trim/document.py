@@ -18,7 +18,7 @@ from taut.trim.bench import Repetition
 from taut.trim.candidates import NO_CAUSE, When
 from taut.trim.decision import Verdict
 from taut.trim.looks import LEAST_PAIRS
-from taut.trim.trim import Trimmed
+from taut.trim.trim import UNUSABLE, Trimmed
 
 METHOD = (
     "states measured in turn, one figure a repetition; the mean over the cells of the logarithm of "
@@ -176,11 +176,13 @@ def sentence(found: Trimmed, figure: str) -> str:
         return f"Nothing was changed: {n_now} remedies could be tried on the running host."
     if whole is None:
         return f"Not shown: the budget ended before {LEAST_PAIRS} pairs of runs, the fewest."
+    if whole.losses is not None:
+        return f"Not shown: {whole.losses}; what is lost has no latency that could be compared."
     if effect is None:
         n_whole = sum(r.log_ratio(whole.before, whole.after) is not None for r in whole.repetitions)
         return (
-            f"Not shown: of {len(whole.repetitions)} pairs of runs {n_whole} are usable; in the "
-            "others trials failed, or the generator was held up during most packets."
+            f"Not shown: of {len(whole.repetitions)} pairs of runs {n_whole} are usable; of the "
+            f"others {UNUSABLE}."
         )
     n = f"{effect.n_pairs} pairs of runs, p = {effect.p_value:.2g}"
     interval = f"{100 * effect.confidence:.3g} % interval"

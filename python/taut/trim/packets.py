@@ -7,7 +7,7 @@ from pathlib import Path
 
 from taut.analysis.load import rate_words
 from taut.core.errors import InputError
-from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
+from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported, share_above
 from taut.experiment.model import Spec
 from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.placed import refuse_places_in_turn
@@ -20,6 +20,7 @@ from taut.explain.trial import explain_trial
 from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state
+from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
 from taut.trim.bench import Repetition
@@ -32,6 +33,20 @@ class Measured:
 
     trial: Trial
     folder: Path
+    generator: GeneratorResult
+
+    @property
+    def gone(self) -> float:
+        """The share of packets that were lost or not sent, but for what the generator's gaps lost.
+
+        As in the figure, what is the generator's own is left out.
+        """
+        counters = self.generator.counters
+        due, unsent, lost = (
+            counters.get(name, 0) - counters.get(cold, 0)
+            for name, cold in (("due", "cold"), ("unsent", "unsent_cold"), ("lost", "lost_cold"))
+        )
+        return (unsent + lost - counters.get("lost_void", 0)) / max(1, due)
 
     @property
     def packets(self) -> Path:
@@ -73,16 +88,20 @@ class PacketsBench:
 
     def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
         """Run the trials of every state; read the target of each."""
-        found = {n: (_no_figures(states), _no_figures(states)) for n in repetitions}
+        found = {n: tuple(_no_figures(states) for _ in range(3)) for n in repetitions}
         for measured in self.run(states, repetitions):
-            by_void = found[measured.trial.repetition]
+            trial, cell = measured.trial, measured.cell
+            *by_void, gone = (figures[trial.host.name] for figures in found[trial.repetition])
+            gone[cell] = measured.gone
             for with_void in (False, True):
                 value = read_percentile(measured.packets, self._target, with_void=with_void)
                 if value is not None:
-                    by_void[with_void][measured.trial.host.name][measured.cell] = float(
-                        max(1, value)
-                    )
-        return [Repetition(number, *figures) for number, figures in found.items()]
+                    by_void[with_void][cell] = float(max(1, value))
+        tail = share_above(self._target)
+        return [
+            Repetition(number, on_time, all_packets, gone, tail)
+            for number, (on_time, all_packets, gone) in found.items()
+        ]
 
     def seconds(self, n_states: int) -> float:
         """Guess by the length of the plan."""
@@ -106,7 +125,7 @@ class PacketsBench:
                     f"{', '.join(lost[:3])}; somebody else changes this host"
                 )
                 continue
-            yield Measured(trial, folder)
+            yield Measured(trial, folder, document.generator or GeneratorResult())
 
     def _plan(self, states: Sequence[HostState], repetitions: range, first: int) -> Trials:
         return make_plan(

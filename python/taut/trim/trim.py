@@ -10,7 +10,7 @@ The scouting run chose what is tried, so no test uses its figures.
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from taut.analysis.paired import paired_ratio
@@ -19,12 +19,17 @@ from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
 from taut.records.documents.trim import PairedRatio
 from taut.records.rundir import TRIMMED
-from taut.trim.bench import Bench, Repetition
+from taut.trim.bench import Bench, Repetition, losses_apart
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
 from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict_of
 from taut.trim.looks import LOOKS, Look, last_look
 
 KEPT_STATE = "kept"
+UNUSABLE = (
+    "in one state a device under a load has no figure, for its trial failed, too few packets came "
+    "back, or the generator was held up during most of them"
+)
+"""Why a pair of runs does not count."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,27 @@ class Compared:
     """The same ratio for all packets, void ones included; claims rest on `effect` alone."""
 
     @property
+    def losses(self) -> str | None:
+        """Say where losses differ so much that nothing may be claimed; None: nowhere."""
+        return losses_apart(self.repetitions, self.before, self.after)
+
+    @property
     def verdict(self) -> Verdict:
-        """NOT_SHOWN also where too few pairs allow no claim."""
-        return Verdict.NOT_SHOWN if self.effect is None else verdict_of(self.effect)
+        """NOT_SHOWN also where too few pairs, or the losses, allow no claim."""
+        if self.effect is None or self.losses is not None:
+            return Verdict.NOT_SHOWN
+        return verdict_of(self.effect)
+
+    def notes(self) -> Iterator[str]:
+        """Say what a reader of the effect has to know."""
+        if self.losses is not None:
+            yield f"{self.losses}: what is lost has no latency, so nothing is claimed of these two."
+        ratios = [one.log_ratio(self.before, self.after) for one in self.repetitions]
+        if self.effect is not None and None in ratios:
+            yield (
+                f"{ratios.count(None)} of {len(ratios)} pairs of {self.before} and {self.after} do "
+                f"not count: {UNUSABLE}."
+            )
 
 
 @dataclass
@@ -111,10 +134,17 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
     found.whole = run.compare(FOUND, request.trimmed, LOOKS)
     if found.verdict is Verdict.HELPS:
         found.groups = run.parts(request.trimmed, found)
-    ratios = {cause: c.effect for cause, c in found.groups.items() if c.effect is not None}
+    ratios = {
+        cause: one.effect
+        for cause, one in found.groups.items()
+        if one.effect is not None and one.losses is None
+    }
     found.decided = decide(found.candidates, found.verdict, ratios)
     if any(d.decision in (Decision.PUT_BACK, Decision.HARMED) for d in found.decided):
         _confirm(run, request, found)
+    for compared in (found.whole, *found.groups.values(), found.confirmed):
+        if compared is not None:
+            found.notes += compared.notes()
     return found
 
 
@@ -135,6 +165,8 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
         why = "was not shown to help by itself"
     elif beside is not None and beside.verdict is Verdict.HARMS:
         why = "was shown to be worse than all together"
+    elif beside is not None and beside.losses is not None:
+        why = "loses another share of packets than all together"
     else:
         return
     found.notes.append(_left_words(why, {d.decision for d in found.decided}))
@@ -284,6 +316,8 @@ def words_of(compared: Compared) -> str:
     effect = compared.effect
     if effect is None:
         return "too few pairs to say"
+    if compared.losses is not None:
+        return f"not shown: {compared.losses}"
     interval = f"{digits_of(effect.low)} to {digits_of(effect.high)}"
     numbers = (
         f"{digits_of(effect.ratio)} times, {100 * effect.confidence:.3g} % interval {interval}, "
