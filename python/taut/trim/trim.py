@@ -87,7 +87,7 @@ class Compared:
 
 @dataclass
 class Trimmed:
-    """What a trim found; filled in as it goes, so that an interrupted trim has a result, too."""
+    """What a trim found; filled in as it goes: each step rests on those before."""
 
     causes: Sequence[CauseFound] = ()
     candidates: Sequence[Candidate] = ()
