@@ -5,10 +5,10 @@ import pytest
 from made_bench import Bench, sessions
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
-from taut.host.state import FOUND
+from taut.host.state import FOUND, HostState
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import InForce
-from taut.trim.packets import Measured, PacketsBench, cell_of
+from taut.trim.packets import Measured, PacketsBench, cell_of, repeated
 
 SPEC = """
 name = "cells"
@@ -65,3 +65,15 @@ def test_a_trial_at_whose_end_its_state_was_gone_does_not_count(tmp_path, monkey
         found = list(PacketsBench(session, spec, "p99").run([FOUND], range(1, 3)))
 
     assert [measured.trial.repetition for measured in found] == [2]
+
+
+def test_states_are_measured_in_turn_whatever_the_order_of_the_file():
+    listed = parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n', ["order=listed"])
+
+    plan = make_plan(repeated(listed, 2), states=[FOUND, HostState("trimmed", only=())])
+
+    states = [trial.host.name for trial in plan.trials if not trial.device.is_floor]
+    assert states in (
+        ["as found", "trimmed", "trimmed", "as found"],
+        ["trimmed", "as found", "as found", "trimmed"],
+    )

@@ -148,9 +148,14 @@ def repetition_seconds(spec: Spec, n_states: int) -> float:
 
 
 def repeated(spec: Spec, repetitions: int) -> Spec:
-    """Give all loads of an experiment the same number of repetitions."""
+    """Give all loads of an experiment the same number of repetitions, each of which is a pair.
+
+    In the order of the file all repetitions of one state would come before those of the next, and
+    what drifts meanwhile would pass for an effect.
+    """
     traffic = tuple(t.model_copy(update={"repetitions": None}) for t in spec.traffic)
-    return spec.model_copy(update={"repetitions": repetitions, "traffic": traffic})
+    in_turn = {"repetitions": repetitions, "traffic": traffic, "order": "interleaved"}
+    return spec.model_copy(update=in_turn)
 
 
 def check_target(spec: Spec, target: str) -> None:
