@@ -361,3 +361,8 @@ def test_how_long_a_search_may_go_on_changes_no_trial_it_has():
 
     assert len({*searched[:3]}) == 1
     assert searched[3] != searched[0]
+
+
+@pytest.mark.parametrize("said", ["search.limit=1h", "search.repeats=9"])
+def test_a_search_without_a_word_of_it_in_its_file_may_get_another_limit(said):
+    assert spec_hash(parse_spec(GOOD, [said])) == spec_hash(parse_spec(GOOD))

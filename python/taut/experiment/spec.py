@@ -84,6 +84,8 @@ def spec_hash(spec: Spec) -> str:
     # how long a search may go on and how often it repeats a trial changes none that it has.
     unsaid = {"search", "goal", "rfc", "placement"} - spec.model_fields_set
     left_out: dict[str, Any] = {"search": {"limit_ns", "repeats"}}
+    if spec.search.model_fields_set <= left_out["search"]:
+        unsaid.add("search")
     left_out |= dict.fromkeys([*unsaid, "require"], True)
     if not any(traffic.restart_ns for traffic in spec.traffic):
         left_out["traffic"] = {"__all__": {"restart_ns"}}
