@@ -1,18 +1,33 @@
-"""What a trim tells of its situation, and what --keep may call in force."""
+"""What a trim's budget is spent on, what it tells, and what --keep may call in force."""
 
 from collections.abc import Sequence
 
-from host_tree import SLEEP
+import pytest
+
+from check_rows import BY_ID
+from host_tree import POLL, SLEEP
 from taut.host.apply import Outcome, Result, Wish
-from taut.host.check import Profile
-from taut.host.plan import Plan
+from taut.host.audit import Row
+from taut.host.check import Profile, Remedy, failed
+from taut.host.plan import Choice, Plan, PlannedChange, Step
 from taut.host.setting import Change
 from taut.host.settings import FileSetting
 from taut.host.state import HostState
+from taut.trim import job as jobs
+from taut.trim import trim as trims
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound
 from taut.trim.job import Job, refused_by_machine
-from taut.trim.trim import Request
+from taut.trim.trim import Request, Trimmed
+
+
+class Clock:
+    """Stands still but for what is added."""
+
+    now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
 
 
 class IdleBench:
@@ -33,6 +48,29 @@ class IdleBench:
         return 0.0
 
 
+class Tenth:
+    """A bench on which one remedy can be tried, and makes the figure a tenth."""
+
+    figure = "made figure"
+
+    def scout(self) -> Sequence[CauseFound]:
+        return ()
+
+    def plan(self, state: HostState) -> Plan:
+        change = Change(FileSetting("/proc/a", "number"), "1")
+        planned = PlannedChange(change, old="0", is_in_force=False)
+        row = Row(BY_ID["R24"], failed("bad", "good"))
+        step = Step(row, Remedy("R24-now", "do it"), Choice.TAKE, "why", (planned,))
+        return Plan(POLL, Profile.RECOMMENDED, (step,))
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        figures = {s.name: {"cell": 10.0 if s.is_as_found else 1.0} for s in states}
+        return [Repetition(number, figures) for number in repetitions]
+
+    def seconds(self, n_states: int) -> float:
+        return 1.0
+
+
 def test_a_trim_tells_whether_its_device_polled_or_slept() -> None:
     job = Job(Request(), keep=False, yes=True, dry_run=True)
 
@@ -41,6 +79,24 @@ def test_a_trim_tells_whether_its_device_polled_or_slept() -> None:
     )
 
     assert job.plain()["waiting"] == ["sleeps"]
+
+
+def test_while_it_waits_for_an_answer_nothing_of_the_budget_is_spent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(jobs, "time", clock)
+    monkeypatch.setattr(trims, "time", clock)
+
+    def think(found: Trimmed) -> None:
+        assert [one.remedy for one in found.candidates] == ["R24-now"]
+        clock.now_s += 1_000
+
+    job = Job(Request(budget_s=60), keep=False, yes=False, dry_run=False, ask=think)
+    job.measure(Tenth(), lambda: POLL, lambda _: None, scouting="", target="p99", cores=(1,))
+
+    assert (job.document.verdict, job.document.kept) == ("helps", ("R24-now",))
+    assert job.document.took_s == 0.0
 
 
 def result(remedy: str, outcome: Outcome) -> Result:

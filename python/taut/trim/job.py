@@ -87,7 +87,10 @@ class Job:
         # An empty set of remedies is measured, too, if asked for: it is the control of all others.
         if not self.dry_run and (has_some or self.request.only is not None):
             if has_some and self.ask is not None and not self.yes:
+                asked = time.monotonic()
                 self.ask(found)
+                # Whoever thinks about it spends nothing of the budget.
+                began += time.monotonic() - asked
             say("As found and trimmed, in turn.")
             found = trim(bench, self.request, found, began, say)
         self.document = as_document(
