@@ -6,6 +6,8 @@ import pytest
 
 from check_rows import BY_ID
 from host_tree import POLL, SLEEP
+from taut.core.cpus import CpuSet
+from taut.core.errors import InputError, TautError
 from taut.host.apply import Outcome, Result, Wish
 from taut.host.audit import Row
 from taut.host.check import Profile, Remedy, failed
@@ -13,11 +15,12 @@ from taut.host.plan import Choice, Plan, PlannedChange, Step
 from taut.host.setting import Change
 from taut.host.settings import FileSetting
 from taut.host.state import HostState
+from taut.testbed.core_locks import busy_cores
 from taut.trim import job as jobs
 from taut.trim import trim as trims
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound
-from taut.trim.job import Job, refused_by_machine
+from taut.trim.job import Job, nobody_measures, refused_by_machine
 from taut.trim.trim import Request, Trimmed
 
 
@@ -102,6 +105,33 @@ def test_while_it_waits_for_an_answer_nothing_of_the_budget_is_spent(
 def result(remedy: str, outcome: Outcome) -> Result:
     change = Change(FileSetting(f"/proc/{remedy}", "number"), "1")
     return Result(Wish(remedy, change), "0", "1", outcome)
+
+
+def test_what_helps_is_not_put_in_force_under_another_measurement(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def another_measures(cores: CpuSet) -> None:
+        raise InputError(f"one of {len(cores)} cores: another measures there; wait for its end")
+
+    monkeypatch.setattr(jobs, "refuse_others", another_measures)
+    monkeypatch.setattr(jobs, "apply_changes", lambda *_: pytest.fail("the host was changed"))
+    job = Job(Request(), keep=True, yes=True, dry_run=False)
+    job.measure(Tenth(), lambda: POLL, lambda _: None, scouting="", target="p99", cores=(1, 2))
+
+    with pytest.raises(TautError, match=r"of [1-9]\d* cores: another measures there; ") as no:
+        job.put_in_force()
+
+    assert str(no.value).endswith("then `taut host apply --cores 1-2 --only R24-now`")
+    assert no.value.exit_status == 1
+    assert not job.document.in_force
+
+
+def test_no_measurement_begins_while_the_host_is_changed() -> None:
+    # No machine has it: no run of another test holds it.
+    with nobody_measures((8189,), "later"):
+        assert busy_cores((8189,)) == (8189,)
+
+    assert busy_cores((8189,)) == ()
 
 
 def test_a_remedy_of_which_some_threads_cannot_be_moved_is_in_force() -> None:

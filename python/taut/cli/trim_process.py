@@ -12,7 +12,7 @@ from rich.console import Console
 from taut.cli.options import parse_cores
 from taut.cli.progress import TerminalProgress
 from taut.cli.trim_words import print_trim
-from taut.core.errors import InterruptedRun
+from taut.core.errors import InterruptedRun, TautError
 from taut.core.files import default_out, write_json
 from taut.experiment.interrupt import interruptible
 from taut.host.host import Host
@@ -77,8 +77,11 @@ def trim_process(
                 f"interrupted: the host is as it was; what was measured is in {folder}"
             ) from None
     _told_by_stalls(job, bench, left_out)
+    failure = None
     try:
         job.put_in_force()
+    except TautError as error:
+        failure = error  # What was measured is reported all the same.
     finally:
         document = kept.whole(job.plain())
     if as_json:
@@ -86,6 +89,8 @@ def trim_process(
         print()
     else:
         print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)
+    if failure is not None:
+        raise failure
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from taut.core.cpus import CpuSet
@@ -18,6 +19,7 @@ from taut.host.state import HostState, plan_state, wishes_of
 from taut.host.writer import Writer
 from taut.records.documents.json_form import Json, plain_object
 from taut.records.documents.trim import TrimDocument
+from taut.testbed.core_locks import measuring_on, refuse_others
 from taut.trim.bench import Bench
 from taut.trim.document import as_document
 from taut.trim.looks import LEAST_PAIRS
@@ -105,15 +107,17 @@ class Job:
     def put_in_force(self) -> None:
         """Apply what is kept, if asked to, as `taut host apply` would: the journal is the user's.
 
-        TautError: a change failed, and all are taken back; or the machine did not take one, and
-        the others are in force.
+        TautError: another measurement runs, and nothing is changed; a change failed, and all are
+        taken back; or the machine did not take one, and the others are in force.
         """
         if not self.keep or not self.document.kept or self._situation is None:
             return
         host = Host()
         state = HostState(KEPT_STATE, only=self.document.kept)
-        wishes = wishes_of(plan_state(host, self._situation, state), state)
-        report = apply_changes(host, Writer(host), wishes)
+        kept = f"--cores {self.document.cores} --only {','.join(self.document.kept)}"
+        with nobody_measures(host.online_cores(), f"`taut host apply {kept}`"):
+            wishes = wishes_of(plan_state(host, self._situation, state), state)
+            report = apply_changes(host, Writer(host), wishes)
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]
         if failed:
             raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
@@ -137,6 +141,21 @@ class Job:
         if not self.yes and self.ask is None:
             raise InputError(f"{ASIDE}: nobody to ask on this terminal; add --yes, or --dry-run")
         _check_budget(budget, self.request.budget_s, least_s, shorter)
+
+
+@contextmanager
+def nobody_measures(cores: CpuSet, later: str) -> Iterator[None]:
+    """Keep all measurements off while the host is changed under them: one may wait for its turn.
+
+    TautError: one is under way; `later` does what was to be done.
+    """
+    with ExitStack() as held:
+        try:
+            refuse_others(cores)
+            held.enter_context(measuring_on(cores))
+        except InputError as error:
+            raise TautError(f"--keep: nothing was changed: {error}, then {later}") from None
+        yield
 
 
 def refused_by_machine(results: Sequence[Result]) -> list[str]:
