@@ -104,17 +104,12 @@ def test_what_is_missing_is_measured_in_one_segment_of_a_day_at_most() -> None:
     ("changed", "why"),
     [
         ('rates = ["100kpps", "1kpps"]', "the experiment has 2: .*choose one: --only PATTERN"),
-        ('rates = ["100kpps"]\nrecord = "all"', None),
         ('rates = ["100kpps"]\n[[host]]\nname = "x"', "measures the host as it is"),
     ],
 )
-def test_what_is_no_one_device_under_one_load_is_refused(changed: str, why: str | None) -> None:
-    text = TEXT.replace('rates = ["100kpps"]', changed)
-    if why is None:
-        assert soak_of(text).spec.record == "tail"
-        return
+def test_what_is_no_one_device_under_one_load_is_refused(changed: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
-        soak_of(text)
+        soak_of(TEXT.replace('rates = ["100kpps"]', changed))
 
 
 @pytest.mark.parametrize("other", ["buffered*-100kpps", "eager*-1kpps"])
@@ -137,9 +132,20 @@ def test_a_soak_that_an_earlier_taut_began_of_a_file_with_one_device_goes_on() -
     assert spec_hash(soak_of().spec) == spec_hash(whole_file)
 
 
-def test_a_record_of_every_packet_and_a_length_below_a_row_are_refused() -> None:
+@pytest.mark.parametrize("said", ["record=all", "traffic.0.record=all"])
+def test_a_record_of_every_packet_is_refused_wherever_it_is_asked_for(said: str) -> None:
     with pytest.raises(InputError, match="takes a disk that grows with time"):
-        soak_of(TEXT.replace('name = "soak"', 'name = "soak"\nrecord = "all"'))
+        plan_soak(make_plan(parse_spec(TEXT, [said])), DAY_NS)
+
+
+@pytest.mark.parametrize("said", ["record=auto", "traffic.0.record=tail"])
+def test_what_asks_for_no_record_of_every_packet_records_the_tail(said: str) -> None:
+    soak = plan_soak(make_plan(parse_spec(TEXT, [said])), DAY_NS)
+
+    assert soak.spec.record == "tail"
+
+
+def test_a_length_below_a_row_is_refused() -> None:
     with pytest.raises(InputError, match="shorter than one row"):
         soak_of(planned_ns=SECOND_NS)
 

@@ -112,7 +112,7 @@ def plan_soak(
             + (f": {names}, ...; choose one: --only PATTERN" if found else "; add a device")
         )
     (trial,) = found.values()
-    if trial.record == "all" and "record" in spec.model_fields_set:
+    if (trial.traffic.record or spec.record) == "all":
         raise InputError(
             'soak: record = "all" takes a disk that grows with time; write "tail", or "none"'
         )
