@@ -5,12 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from taut.core.files import write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import make_plan
 from taut.experiment.run_manifest import NO_ORIGIN, _changed, describe_run
 from taut.experiment.spec import parse_spec
 from taut.host.host import Host
+from taut.records.documents.json_form import plain
 from taut.records.documents.manifest import Applied, Manifest, Program, Tool
+from taut.records.documents.trial import TrialDocument
 from taut.records.rundir import RunDirectory
 
 CORES = Cores(generator=0, device=0, writer=0, runner=0)
@@ -30,14 +33,14 @@ def described(tmp_path: Path):
     run = RunDirectory(tmp_path / "run")
     run.trials_path.mkdir(parents=True)
 
-    def on(processor: str, kernel: str) -> tuple[list[str], RunDirectory]:
+    def on(processor: str, kernel: str, cores: Cores = CORES) -> tuple[list[str], RunDirectory]:
         proc = tmp_path / "machine" / "proc"
         (proc / "sys/kernel").mkdir(parents=True, exist_ok=True)
         (proc / "cpuinfo").write_text(f"model name : {processor}\n")
         (proc / "sys/kernel/osrelease").write_text(f"{kernel}\n")
         host = Host(tmp_path / "machine")
         plan = make_plan(parse_spec(SPEC))
-        return describe_run(run, plan, NO_ORIGIN, host, CORES, ["as ever"], []), run
+        return describe_run(run, plan, NO_ORIGIN, host, cores, ["as ever"], []), run
 
     return on
 
@@ -59,6 +62,26 @@ def test_a_run_is_compared_with_where_it_measured_last(described):
 
     assert said == []
     assert [one for one in run.manifest().warnings if "kernel 6.12, before 6.1" in one]
+
+
+def test_a_run_that_goes_on_on_other_cores_says_so(described):
+    beside_another = Cores(generator=2, device=3, writer=0, runner=0)
+    alone = replace(beside_another, generator=0, device=1)
+    _, run = described("one", "6.1", beside_another)
+    for number, status in enumerate(("whole", "failed")):
+        cores = (beside_another if status == "whole" else alone).document()
+        folder = run.trials_path / f"00{number}-made"
+        folder.mkdir()
+        write_json(folder / "trial.json", plain(TrialDocument(status=status, cores=cores)))
+
+    assert described("one", "6.1", beside_another)[0] == []
+    said, run = described("one", "6.1", alone)
+
+    assert said == [
+        "resumed: generator core 0, before 2: this run has trials of both",
+        "resumed: device core 1, before 3: this run has trials of both",
+    ]
+    assert run.manifest().warnings == ("as ever", *said)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The manifest of a run: written before its first trial, added to when it is resumed."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from taut.core.binaries import sha256_of
@@ -78,7 +78,7 @@ def describe_run(
         applied=describe_applied(host),
     )
     first = run.manifest_or_none()
-    changed = [] if first is None else _changed(first, document)
+    changed = [] if first is None else [*_changed(first, document), *_moved(run, cores)]
     document = replace(document, warnings=(*warnings, *changed))
     write_manifest(run.path, document if first is None else _resumed(first, document))
     return changed
@@ -92,6 +92,15 @@ def _changed(first: Manifest, now: Manifest) -> list[str]:
         for name, was in before.items()
         if here.get(name, was) != was
     ]
+
+
+def _moved(run: RunDirectory, cores: Cores) -> Iterator[str]:
+    """Say which role has another core than in the last trial: others may have had it, or have."""
+    measured = [one.meta.cores for one in run.trials() if one.is_whole and one.meta.cores]
+    for role in ("generator", "device", "writer", "runner") if measured else ():
+        here, was = getattr(cores, role), getattr(measured[-1], role)
+        if was not in (None, here):
+            yield f"resumed: {role} core {here}, before {was}: this run has trials of both"
 
 
 def _machine(of: Circumstances) -> dict[str, str]:
