@@ -19,6 +19,7 @@ struct options {
 	int core, writer_core; // -1: the program chooses
 	bool memory; // print how much is wanted and end
 	uint64_t burst, hold, stamp_every;
+	uint64_t gaps_most; // 0: all
 	uint64_t duration_ns; // 0: until a signal
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow
 	bool check;

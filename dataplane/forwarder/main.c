@@ -166,6 +166,7 @@ static int create_gap_log(struct forwarder *forwarder, struct error *error)
 		.path = *config->options.gaps != '\0' ? config->options.gaps : NULL,
 		.header = file_header(forwarder),
 		.core = config->writer_core,
+		.most = config->options.gaps_most,
 	};
 	int err = gap_log_create(&forwarder->worker->gaps, &gaps);
 	if (err < 0)

@@ -1,12 +1,22 @@
 """How much memory keeps a trial from being read and written while its packets fly."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from taut.dut.stamping import MOST_STAMPED
-from taut.experiment.plan import Trial, make_plan
-from taut.experiment.room import MIB, RING_MIB, buffer_mib, disk_bytes, free_bytes, ring_mib
+from taut.experiment.plan import Bounded, Trial, make_plan
+from taut.experiment.room import (
+    MIB,
+    RING_MIB,
+    buffer_mib,
+    disk_bytes,
+    free_bytes,
+    options_of,
+    ring_mib,
+)
 from taut.experiment.spec import parse_spec
 from taut.host.host import Host
 
@@ -157,3 +167,14 @@ def test_a_trace_of_what_the_kernel_handles_takes_disk_too():
     assert meanwhile - untraced[1] >= EVENT_BYTES * n_events
     followed = disk_bytes([trial_of(device=device, trace="tail")])
     assert followed == untraced
+
+
+def test_every_process_of_the_device_logs_as_many_gaps_as_its_trial_may_have():
+    def most(device: str, bounded: Bounded | None) -> list[int]:
+        options: Any = options_of(replace(trial_of(device=device), bounded=bounded))
+        return [one.gaps_most for one in getattr(options, "hops", (options,))]
+
+    bounded = Bounded(one_in=100, most=10, gaps=20)
+    assert most('driver = "taut_forward"', bounded) == [20]
+    assert most('driver = "chain"', bounded) == [20, 20]
+    assert most('driver = "chain"', None) == [0, 0]

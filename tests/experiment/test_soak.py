@@ -17,6 +17,7 @@ from taut.experiment.plan import Plan, make_plan
 from taut.experiment.runner import open_run
 from taut.experiment.soak import (
     LIMITS_NS,
+    MOST_GAPS,
     MOST_KEPT,
     SLOW_KEPT,
     Doomed,
@@ -69,7 +70,7 @@ def test_records_are_bounded_by_the_whole_length_and_the_disk_does_not_grow_with
         assert bounded is not None
         sent = 100_000 * planned_ns / 1e9
         assert sent / bounded.one_in == pytest.approx(SLOW_KEPT, rel=0.01)
-        assert bounded.most == MOST_KEPT
+        assert (bounded.most, bounded.gaps) == (MOST_KEPT, MOST_GAPS)
 
 
 def test_a_trial_that_was_interrupted_before_its_segment_is_not_planned_again() -> None:
@@ -192,6 +193,14 @@ def write_three_rows(run: Path) -> Path:
         writer.add(row(n), seen, Fresh(np.array([7]), np.array([n + 1], np.uint64)))
     writer.close()
     return run / "soak" / start.trial / ROWS_FILE
+
+
+def test_what_a_soak_takes_of_the_disk_has_the_gaps_of_every_hop(tmp_path: Path) -> None:
+    chain = TEXT.replace("taut_forward", "chain")  # of two hops
+    one, two = (next(iter(takes_words(soak_of(text), tmp_path))) for text in (TEXT, chain))
+
+    most_mb = [float(re.findall(r"at most ([0-9.]+) GB", words)[0]) for words in (one, two)]
+    assert most_mb[1] - most_mb[0] == pytest.approx(24 * MOST_GAPS / 1e9, abs=0.11)
 
 
 def test_how_much_is_missing_is_said_before_a_soak_goes_on(tmp_path: Path) -> None:

@@ -78,6 +78,24 @@ def test_a_killed_forwarder_leaves_the_gaps_it_had_written(run_dir: Path, tmp_pa
         folder.rmdir()
 
 
+def test_a_log_that_is_bounded_has_its_first_gaps_and_counts_all(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
+
+    done = run(
+        *(*ALL_GAPS, "--duration", "50ms", "--gaps", str(gaps), "--gaps-most", "10"),
+        *("--stats", str(stats)),
+    )
+
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(stats.read_text())["gaps"]
+    raw = open_raw(gaps, layout.RecordKind.GAP)
+    assert raw.is_complete
+    assert n_before_a_hole(raw) == raw.n_records == 10
+    assert counts["not_logged"] == counts["n"] - 10 > 0
+
+
 def test_without_a_file_gaps_are_counted_only(run_dir: Path, tmp_path: Path) -> None:
     stats = tmp_path / "stats.json"
 

@@ -337,9 +337,10 @@ def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> li
     least = figures.metrics.latency().min_ns
     if least is not None and least < 0:
         found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")
-    not_logged = generator.gaps.not_logged if generator.gaps else 0
-    if not_logged:
-        found.append(f"{not_logged} gaps of the generator were not logged, only counted")
+    logs = {"generator": generator.gaps, "device": None if dut.stats is None else dut.stats.gaps}
+    for who, gaps in logs.items():
+        if gaps is not None and gaps.not_logged:
+            found.append(f"{gaps.not_logged} gaps of the {who} were not logged, only counted")
     if not figures.warm.matched:
         when = " after the warm-up" if figures.matched else ""
         found.append(f"no packet came back{when}")

@@ -28,6 +28,7 @@ from taut.experiment.rows import Rows
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, measuring
 from taut.experiment.soak import (
+    MOST_GAPS,
     MOST_KEPT,
     Soak,
     left_ns,
@@ -46,6 +47,7 @@ from taut.report.soak import row_line
 _INTERRUPTED = "interrupted"
 
 _RECORD_BYTES, _GAP_BYTES, _KEPT_BYTES = 48, 24, 18
+_KEPT_GAP_BYTES = 12
 _TRACE_BYTES = 512 << 20
 _ROW_BYTES, _WHOLE_BYTES = 2_000, 8 << 20
 _MEMORY_BYTES = 600 << 20
@@ -83,9 +85,12 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     """Say how much memory, disk and time a soak takes, at most, whatever happens in it."""
     plan = _whole_plan(soak)
     is_traced = any(trial.trace != "off" for trial in plan.trials)
-    records = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + is_traced * _TRACE_BYTES
+    gaps = MOST_GAPS * soak.device.driver_options.n_cores
+    records = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + gaps * _GAP_BYTES
+    records += is_traced * _TRACE_BYTES
     n_rows = soak.planned_ns // soak.every_ns + 1
-    kept = MOST_KEPT * _KEPT_BYTES + is_traced * _TRACE_BYTES // 2 + n_rows * _ROW_BYTES
+    kept = MOST_KEPT * _KEPT_BYTES + gaps * _KEPT_GAP_BYTES + n_rows * _ROW_BYTES
+    kept += is_traced * _TRACE_BYTES // 2
     folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(folder).free
     at_most = (records + n_rows * _ROW_BYTES + _WHOLE_BYTES) * len(plan.trials)

@@ -51,6 +51,14 @@ class DriverOptions(BaseModel):
         del n_packets
         return self
 
+    def logging(self, n_gaps: int) -> Self:
+        """Give the same options for a trial in which each process logs so many gaps at most.
+
+        What logs none has nothing to bound.
+        """
+        del n_gaps
+        return self
+
     @property
     def stamps_per_packet(self) -> float:
         """How many stamps the device writes for each packet, as it is told to (`stamping`)."""

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
 from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
@@ -73,6 +73,9 @@ class TautForwardOptions(DriverOptions):
     )
     eal: tuple[str, ...] = Field((), description="EAL options appended after --")
 
+    # A trial's, no experiment's: it is in no file, and no run is another one by it.
+    _gaps_most: int = PrivateAttr(0)
+
     @property
     def waits_for_more(self) -> bool:
         """Whether it buffers without a timer: a batch then waits until it is full."""
@@ -82,6 +85,17 @@ class TautForwardOptions(DriverOptions):
     def stamping(self, n_packets: int) -> Self:
         """Choose how many packets are stamped."""
         return self.model_copy(update={"stamp_every": stamp_every(self.stamp_every, n_packets)})
+
+    def logging(self, n_gaps: int) -> Self:
+        """Bound the log of gaps."""
+        found = self.model_copy()
+        found._gaps_most = n_gaps
+        return found
+
+    @property
+    def gaps_most(self) -> int:
+        """How many gaps it logs; 0: all."""
+        return self._gaps_most
 
     @property
     def stamps_per_packet(self) -> float:
@@ -246,6 +260,8 @@ def _asked_of(
         "gaps": str(gaps),
         "stats": str(stats),
     }
+    if options.gaps_most:
+        asked["gaps-most"] = str(options.gaps_most)
     if options.hold is not None:
         asked["hold"] = str(options.hold)
     if options.gap_threshold is not None:

@@ -46,7 +46,9 @@ class Bounded(NamedTuple):
     one_in: int
     """About one packet in so many."""
     most: int
-    """Records, and gaps as well."""
+    """Records, and gaps of the generator as well."""
+    gaps: int
+    """Gaps of each process of the device."""
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,13 @@ def _traced(trial: Trial) -> int:
 
 
 def options_of(trial: Trial) -> DriverOptions:
-    """Give the options of a trial's device with its choice of how many packets are stamped."""
+    """Give the options of a trial's device with its choice of how many packets are stamped.
+
+    Where records are bounded, so are the logs of its gaps.
+    """
     n_packets = round(sent_packets(trial)) if trial.record == "all" else 0
-    return trial.device.driver_options.stamping(n_packets)
+    options = trial.device.driver_options.stamping(n_packets)
+    return options if trial.bounded is None else options.logging(trial.bounded.gaps)
 
 
 def _stamps(trial: Trial) -> int:

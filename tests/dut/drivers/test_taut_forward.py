@@ -54,6 +54,17 @@ def test_options_become_arguments() -> None:
     )
 
 
+def test_a_log_of_gaps_is_bounded_where_a_trial_is_and_no_other_experiment_by_it() -> None:
+    options = TautForwardOptions()
+    bounded = options.logging(10).stamping(0)
+
+    asked = _asked_of([], (1, 0), bounded, Path("s.json"), Path("g.bin"))
+
+    assert "--gaps g.bin --stats s.json --gaps-most 10 " in " ".join(_argv(asked, ()))
+    assert "gaps-most" not in _asked_of([], (1, 0), options, Path("s"), Path("g"))
+    assert bounded.model_dump() == options.model_dump()
+
+
 def test_the_log_of_gaps_is_written_where_taut_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {2, 3})
 

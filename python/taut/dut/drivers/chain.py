@@ -66,6 +66,10 @@ class ChainOptions(DriverOptions):
         hops = tuple(hop.model_copy(update={"stamp_every": every}) for hop in self.hops)
         return self.model_copy(update={"stamp_every": every, "hops": hops})
 
+    def logging(self, n_gaps: int) -> Self:
+        """Bound the log of gaps of each hop."""
+        return self.model_copy(update={"hops": tuple(hop.logging(n_gaps) for hop in self.hops)})
+
     @property
     def stamps_per_packet(self) -> float:
         """Of all hops together."""
