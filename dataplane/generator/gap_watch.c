@@ -36,6 +36,9 @@ void gap_watch_destroy(struct gap_watch *watch)
 void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc)
 {
 	watch->log.threshold_ticks = watch->threshold_ticks;
+	// The first check before counted from 0 on, that is since boot.
+	watch->log.work_packets = 0;
+	watch->log.work_ticks = 0;
 	watch->checkpoint_tsc = now_tsc;
 	watch->longest_granted_ticks = 0;
 	watch->n_packets = 0;

@@ -41,6 +41,8 @@ static void test_nothing_is_a_gap_before_the_start(void **state)
 	assert_false(gap_watch_since(&watch, 0));
 	watch.n_packets = 3;
 	gap_watch_start(&watch, 2000000);
+	assert_int_equal(watch.log.work_packets, 0);
+	assert_int_equal(watch.log.work_ticks, 0);
 	gap_watch_check(&watch, 2000051);
 
 	assert_int_equal(watch.log.n, 1);
