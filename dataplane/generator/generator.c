@@ -306,6 +306,8 @@ static void start(struct generator *g)
 
 static void finish(struct generator *g)
 {
+	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < g->loop.n_senders; i++)
+		sender_count_abandoned(&g->loop.senders[i]);
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		measurement_finish(&g->measurements[i]);
 	for (uint32_t i = 0; i < g->loop.n_receivers; i++)
@@ -365,7 +367,7 @@ void generator_run(struct generator *g)
 	g->stop = loop_send(loop);
 	g->send_end_tsc = clock_tsc();
 	for (uint32_t i = 0; i < loop->n_senders; i++)
-		sender_stop(&loop->senders[i], g->stop == LOOP_TIMEOUT);
+		sender_stop(&loop->senders[i]);
 	if (g->stop != LOOP_WRITE_ERROR) {
 		// A second signal ends the drain, too.
 		loop->n_signals_allowed = *loop->n_signals > 0 ? 1 : 0;

@@ -236,20 +236,20 @@ static void count_as_abandoned(struct counters *counters, const struct ready_fra
 	counters->unsent_cold += is_cold;
 }
 
-void sender_stop(struct sender *sender, bool count_abandoned)
+void sender_stop(struct sender *sender)
+{
+	for (uint32_t i = 0; i < sender->n_ready; i++)
+		rte_pktmbuf_free(sender->mbufs[(sender->head + i) & READY_MASK]);
+	sender->next_tsc = UINT64_MAX;
+}
+
+void sender_count_abandoned(struct sender *sender)
 {
 	struct counters *counters = &sender->measurement->counters;
 	struct ready_frame ready;
 
-	for (uint32_t i = 0; i < sender->n_ready; i++) {
-		uint32_t at = (sender->head + i) & READY_MASK;
-		rte_pktmbuf_free(sender->mbufs[at]);
-		if (count_abandoned)
-			count_as_abandoned(counters, &sender->ready[at]);
-	}
-	while (count_abandoned && !sender->is_complete && next_departure(sender, &ready))
+	for (uint32_t i = 0; i < sender->n_ready; i++)
+		count_as_abandoned(counters, &sender->ready[(sender->head + i) & READY_MASK]);
+	while (!sender->is_complete && next_departure(sender, &ready))
 		count_as_abandoned(counters, &ready);
-	sender->is_complete = true;
-	sender->n_ready = 0;
-	sender->next_tsc = UINT64_MAX;
 }

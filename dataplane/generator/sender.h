@@ -84,6 +84,10 @@ void sender_start(struct sender *sender, uint64_t epoch_tsc);
 // Hot path: send what may leave at now_tsc. Returns the number of frames offered to the port.
 uint32_t sender_run(struct sender *sender, uint64_t now_tsc);
 
-// After the loop: free what was built. With count_abandoned, departures of the schedule that were
-// never offered to the port are counted as due, unsent, abandoned and void.
-void sender_stop(struct sender *sender, bool count_abandoned);
+// After the loop: nothing is sent any more; free what was built.
+void sender_stop(struct sender *sender);
+
+// Then, where the sender was too far behind: departures of the schedule that were never offered to
+// the port are counted as due, unsent, abandoned and void. They are walked through one by one, for
+// seconds where they are many, so nobody may have to be polled meanwhile.
+void sender_count_abandoned(struct sender *sender);

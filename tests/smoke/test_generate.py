@@ -171,6 +171,20 @@ def test_more_than_the_core_can_send_is_abandoned_not_waited_for(tmp_path: Path)
     assert_sums(summary)
 
 
+def test_what_was_abandoned_is_counted_when_the_ports_are_drained(tmp_path: Path):
+    run(tmp_path, *LOOP, "--warm-up", "0s", "--duration", "1s", "--rate", "400Mpps",
+        "--record", "none")  # fmt: skip
+
+    result = read(tmp_path)
+    clock, gaps = result.summary["clock"], result.gaps
+    # It sends until it is a second behind the end. Then it drains, counts and takes the time.
+    stopped_tsc = result.summary["epoch_tsc"] + 2 * clock["nominal_tsc_hz"]
+    counting_ticks = clock["last"]["tsc"] - stopped_tsc
+    behind = gaps[gaps["start_tsc"] >= stopped_tsc]
+    assert result.summary["counters"]["due"] == 400_000_000
+    assert (behind["end_tsc"] - behind["start_tsc"] < counting_ticks // 2).all()
+
+
 @pytest.mark.parametrize("mode", ["none", "tail"])
 def test_record_keeps_what_was_asked_and_histograms_always(tmp_path: Path, mode: str):
     run(tmp_path, *LOOP, *QUICK, "--record", mode)
