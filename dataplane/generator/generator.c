@@ -295,10 +295,8 @@ static void start(struct generator *g)
 
 	g->epoch_tsc = clock_tsc() + clock_ticks(START_DELAY_NS, g->tsc_hz);
 	loop->timeout_tsc = g->epoch_tsc + schedule_end_ticks(g);
-	for (uint32_t i = 0; i < loop->n_receivers; i++) {
+	for (uint32_t i = 0; i < loop->n_receivers; i++)
 		loop->receivers[i].epoch_tsc = g->epoch_tsc;
-		loop->receivers[i].n_foreign = 0;
-	}
 	for (uint32_t i = 0; i < loop->n_senders; i++)
 		sender_start(&loop->senders[i], g->epoch_tsc);
 	live_started(g->live, g->epoch_tsc);
@@ -310,8 +308,6 @@ static void finish(struct generator *g)
 		sender_count_abandoned(&g->loop.senders[i]);
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		measurement_finish(&g->measurements[i]);
-	for (uint32_t i = 0; i < g->loop.n_receivers; i++)
-		g->measurements[i].counters.foreign = g->loop.receivers[i].n_foreign;
 	live_ended(g->live, clock_tsc());
 	clock_points_take(g->points + CLOCK_POINTS, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 }

@@ -13,7 +13,7 @@ static inline void receive_one(struct receiver *receiver, const struct rte_mbuf 
 	struct probe probe;
 
 	if (__builtin_expect(mbuf->data_len < PROBE_HEAD_LEN || !probe_read(frame, &probe), 0)) {
-		receiver->n_foreign++;
+		receiver->of[0]->counters.foreign++;
 		return;
 	}
 	const struct received_packet packet = {

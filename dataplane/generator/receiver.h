@@ -17,14 +17,14 @@ struct receiver {
 	_Alignas(64) struct port *port;
 	struct gap_watch *gaps;
 	// By the direction a probe names. A port that serves both directions takes packets of both;
-	// else what names the other direction was sent back: an orphan.
+	// else what names the other direction was sent back: an orphan. What names none counts for
+	// the first.
 	struct measurement *of[2];
 	uint8_t is_expected[2];
 	uint32_t run_id;
 	uint64_t epoch_tsc;
 	struct arrivals arrivals;
 	uint64_t n_waited; // found by full bursts since the last that was not
-	uint64_t n_foreign;
 };
 
 // Hot path: one poll; before_tsc was read right before. Returns the number of frames.

@@ -1,6 +1,8 @@
 """What the smoke tests of a program share."""
 
 import secrets
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,3 +16,15 @@ def run_dir(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     # Others may run these tests on this machine, too.
     monkeypatch.setenv("TAUT_RUN", secrets.token_hex(2))
     return folder
+
+
+@pytest.fixture
+def veth_pair() -> Iterator[tuple[str, str]]:
+    """Two ends of one link, both here."""
+    first, second = (f"room{secrets.token_hex(2)}{end}" for end in "ab")
+    peer = ("type", "veth", "peer", "name", second)
+    subprocess.run(["ip", "link", "add", first, *peer], check=True)
+    for name in (first, second):
+        subprocess.run(["ip", "link", "set", name, "up"], check=True)
+    yield first, second
+    subprocess.run(["ip", "link", "del", first], check=True)

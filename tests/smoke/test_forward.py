@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -204,18 +203,6 @@ def test_a_rule_that_cannot_be_honoured_is_told_by_its_place(run_dir: Path, tmp_
 def test_missing_interface_is_named(run_dir: Path) -> None:
     assert_one_line(run("--port", "veth:nope0"), "port veth:nope0: no interface nope0", "ip link")
     assert_one_line(run("--port", "xdp:nope0"), "port xdp:nope0: no interface nope0")
-
-
-@pytest.fixture
-def veth_pair() -> Iterator[tuple[str, str]]:
-    """Two ends of one link, both here."""
-    first, second = (f"room{secrets.token_hex(2)}{end}" for end in "ab")
-    peer = ("type", "veth", "peer", "name", second)
-    subprocess.run(["ip", "link", "add", first, *peer], check=True)
-    for name in (first, second):
-        subprocess.run(["ip", "link", "set", name, "up"], check=True)
-    yield first, second
-    subprocess.run(["ip", "link", "del", first], check=True)
 
 
 @pytest.mark.root

@@ -1,6 +1,7 @@
 """taut-generate --publish: others see what it has counted, while it runs and to the last packet."""
 
 import signal
+import socket
 from pathlib import Path
 
 import numpy as np
@@ -78,6 +79,27 @@ def test_what_a_killed_generator_had_counted_is_still_there(tmp_path: Path) -> N
     assert counters["matched"] > 1000
     with pytest.raises(InputError, match="it has ended"):
         Live(tmp_path / LIVE_FILE)
+
+
+@pytest.mark.root
+def test_a_reader_sees_foreign_frames_when_they_come(
+    tmp_path: Path, veth_pair: tuple[str, str]
+) -> None:
+    tx, rx = veth_pair
+    process = start(tmp_path, "--tx", f"veth:{tx}", "--rx", f"veth:{rx}", "--warm-up", "0s",
+                    "--duration", "1m", "--rate", "1kpps", "--publish")  # fmt: skip
+    wait_for("live", lambda: (tmp_path / LIVE_FILE).exists() or process.poll() is not None)
+    live = Live(tmp_path / LIVE_FILE)
+    wait_for("some packets", lambda: live.counters()["sent"] > 0)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as other:
+        other.bind((tx, 0))
+        other.send(bytes(60))
+    wait_for("the frame", lambda: live.counters()["foreign"] > 0)
+
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    result = read_document(GeneratorResult, tmp_path / "generator.json")
+    assert live.counters()["foreign"] == result.counters["foreign"]
 
 
 def test_nothing_is_published_unless_asked(tmp_path: Path) -> None:
