@@ -118,6 +118,18 @@ def test_what_is_skipped_was_not_measured(folder, tmp_path):
     assert longer.said.endswith("; 619 ms of 700 ms were measured")
 
 
+def test_frames_that_are_no_probes_are_not_said_to_be_short(folder, capsys):
+    found = document(capsys, *second(folder), "--key", "probe")
+
+    assert found["ingress"]["too_short_for_key"] == 2 * WRAP
+    for side in second(folder):
+        assert (
+            f"{side}: {2 * WRAP} frames are no probes of taut, or too short to tell; "
+            "they take no part"
+        ) in found["warnings"]
+    assert not any("fewer bytes than the key needs" in said for said in found["warnings"])
+
+
 def refused(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:
     capsys.readouterr()
     assert run_command(["analyze", *arguments, "--json"]) == 2

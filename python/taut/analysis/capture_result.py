@@ -132,7 +132,12 @@ def warnings(report: MatchReport, counts: MatchCounts, clocks: ClockEstimate) ->
             "and match nothing: give --key more or other bytes"
         )
     for side, short in zip(sides, (counts.truncated_ingress, counts.truncated_egress), strict=True):
-        if short:
+        if short and report.key == "probe":
+            found.append(
+                f"{side.path}: {short} frames are no probes of taut, or too short to tell; "
+                "they take no part"
+            )
+        elif short:
             found.append(
                 f"{side.path}: {short} frames hold fewer bytes than the key needs; "
                 "give --key bytes that were captured"

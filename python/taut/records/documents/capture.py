@@ -78,11 +78,12 @@ class SideOfCapture:
     path: str
     frames: int
     truncated: int
-    """Frames too short for the key, and a last record cut off."""
+    """Frames too short for the key, or with the key "probe" no probes; a last record cut off."""
     first_ns: int | None
     last_ns: int | None
     """First and last are None where there are no frames."""
     too_short_for_key: int
+    """With the key "probe" also what is no probe."""
     cut_off: int
     snapped: int
     backwards: int
