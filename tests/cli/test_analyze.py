@@ -1,6 +1,7 @@
 """`taut analyze --with RUN`: captures of one device searched by content together."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import copytree
@@ -9,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from made_captures import Frame, frame_bytes, pcap_bytes, write_capture
+from made_captures import (
+    Frame,
+    frame_bytes,
+    made_pair,
+    pcap_bytes,
+    plant_loss,
+    shift_clock,
+    write_capture,
+)
 from made_run import VARIANTS, make_run
 from taut.analysis.judging import judge_run
 from taut.analysis.results import analyse_run
@@ -128,6 +137,48 @@ def test_frames_that_are_no_probes_are_not_said_to_be_short(folder, capsys):
             "they take no part"
         ) in found["warnings"]
     assert not any("fewer bytes than the key needs" in said for said in found["warnings"])
+
+
+def cut_pair(folder: Path, of_ingress: slice, of_egress: slice, ahead_ns: int) -> list[str]:
+    """Parts of two captures of 100 ms, of which the egress clock is ahead; some are lost inside."""
+    pair = made_pair(1_000)
+    plant_loss(pair, 5)
+    shift_clock(pair, ahead_ns)
+    folder.mkdir()
+    sides = (pair.ingress[of_ingress], pair.egress[of_egress])
+    return [
+        str(write_capture(folder / f"{side}.pcap", pcap_bytes(frames)))
+        for side, frames in enumerate(sides)
+    ]
+
+
+ALL, FIRST, LAST = slice(None), slice(500), slice(-500, None)
+
+
+@pytest.mark.parametrize("ahead_ns", [0, 500_000_000, -500_000_000])
+@pytest.mark.parametrize(
+    ("of_ingress", "of_egress", "said"),
+    [
+        (ALL, ALL, None),
+        (ALL, FIRST, r"ingress file goes on for (49\.\d|50) ms after .* count as lost; "),
+        (ALL, LAST, r"ingress file begins (49\.\d|50) ms before .* count as lost; "),
+        (FIRST, ALL, r"egress file goes on for 50 ms after .* count as orphans; "),
+        (LAST, ALL, r"egress file begins 50 ms before .* count as orphans; "),
+    ],
+)
+def test_captures_that_begin_or_end_apart_are_told(
+    tmp_path, capsys, of_ingress, of_egress, said, ahead_ns
+):
+    pair = cut_pair(tmp_path / "pair", of_ingress, of_egress, ahead_ns)
+
+    found = document(capsys, *pair, "--no-content")["warnings"]
+    run = analyse_pairs([Pair("capture", *map(Path, pair))], tmp_path / "run", MatchOptions())
+    [trial] = analyse_run(run).trials
+
+    for warnings in (found, trial.warnings):
+        apart = [warning for warning in warnings if "editcap" in warning]
+        assert len(apart) == (said is not None)
+        assert said is None or re.match(f"the {said}", apart[0])
 
 
 def refused(capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> str:

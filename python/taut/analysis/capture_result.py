@@ -5,12 +5,12 @@ n_eff is null.  Nothing heavy is imported: for nine million packets a side, pyar
 engine would take longer to start than the matching takes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from taut.analysis.statistics import Integers, summary_of
 from taut.capture.clocks import estimate_clocks
-from taut.core.units import digits_of
+from taut.core.units import digits_of, length_words
 from taut.records.documents.capture import (
     BothSides,
     CaptureDocument,
@@ -19,7 +19,7 @@ from taut.records.documents.capture import (
     HistogramDocument,
     SideOfCapture,
 )
-from taut.records.documents.figures import Figures
+from taut.records.documents.figures import NO_FIGURES, Figures
 from taut.records.documents.match import CaptureSide, MatchCounts, MatchReport
 
 HISTOGRAM_BIN_NS = 100
@@ -41,6 +41,7 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
     `counts` and `series` come from the native matcher or from an engine: the same numbers.
     """
     latency = summary_of(*series("latency"), intervals=False)
+    metrics = {name: _metric(name, series) for name in _METRICS}
     clocks = estimate_clocks(report.envelope)
     return CaptureDocument(
         ingress=_side(report.ingress),
@@ -51,14 +52,14 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
         latency=latency.figures(),
         unsupported_percentiles=tuple(latency.unsupported()),
         histogram=HistogramDocument(HISTOGRAM_BIN_NS, histogram(*series("latency"))),
-        metrics={name: _metric(name, series) for name in _METRICS},
+        metrics=metrics,
         clocks=clocks,
         key=report.key,
         window_ns=report.window_ns,
         skip_ns=report.skip_ns,
         egress_offset_ns=report.egress_offset_ns,
         egress_drift_ppb=report.egress_drift_ppb,
-        warnings=tuple(warnings(report, counts, clocks)),
+        warnings=tuple(warnings(report, counts, clocks, {"latency": latency.figures(), **metrics})),
     )
 
 
@@ -112,7 +113,12 @@ def failed_sums(counts: MatchCounts) -> list[str]:
     ]
 
 
-def warnings(report: MatchReport, counts: MatchCounts, clocks: ClockEstimate) -> list[str]:
+def warnings(
+    report: MatchReport,
+    counts: MatchCounts,
+    clocks: ClockEstimate,
+    metrics: Mapping[str, Figures],
+) -> list[str]:
     """What a reader must know before believing the numbers, a line each."""
     sides = (report.ingress, report.egress)
     found = [note.text for side in sides for note in side.notes]
@@ -142,8 +148,44 @@ def warnings(report: MatchReport, counts: MatchCounts, clocks: ClockEstimate) ->
                 f"{side.path}: {short} frames hold fewer bytes than the key needs; "
                 "give --key bytes that were captured"
             )
+    found += _ends_apart(report, counts, metrics)
     if clocks.is_drift_shown:
         found.append(f"the clocks drift by {drift_words(clocks)}: --remove drift takes it off")
+    return found
+
+
+def _ends_apart(
+    report: MatchReport, counts: MatchCounts, metrics: Mapping[str, Figures]
+) -> list[str]:
+    """Say where one file holds a time that the other does not: nothing of it can have matched.
+
+    Measured latencies have the clocks' offset in them, so none is left here. Packets that were lost
+    at an end are not meant: it has to last longer than packets are apart, and latencies differ.
+    """
+    latency = metrics.get("latency", NO_FIGURES)
+    if latency.min_ns is None or latency.max_ns is None:
+        return []
+    apart = (metrics.get(name, NO_FIGURES).max_ns for name in ("inter_departure", "inter_arrival"))
+    usual_ns = max(latency.max_ns - latency.min_ns, *(longest or 0 for longest in apart))
+    starts_ns = report.egress.first_ns - latency.min_ns - report.ingress.first_ns
+    ends_ns = report.egress.last_ns - latency.min_ns - report.ingress.last_ns
+    found = []
+    for name, n, become, early_ns, late_ns in (
+        ("ingress", counts.lost, "lost", starts_ns, -ends_ns),
+        ("egress", counts.orphans, "orphans", -starts_ns, ends_ns),
+    ):
+        if n and early_ns > usual_ns:
+            found.append(
+                f"the {name} file begins {length_words(early_ns)} before the other one: its frames "
+                f"of that time count as {become}; if the other capture began later, cut this one "
+                "(editcap -A)"
+            )
+        if n and late_ns > usual_ns:
+            found.append(
+                f"the {name} file goes on for {length_words(late_ns)} after the other one ends: "
+                f"its frames of that time count as {become}; if the other capture ended earlier, "
+                "cut this one (editcap -B)"
+            )
     return found
 
 

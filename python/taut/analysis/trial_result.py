@@ -128,7 +128,7 @@ def _analysed(
         said = (*result.warnings, *problems(budgets))
         result = replace(result, budgets=budgets, warnings=said)
     if trial.meta.capture is not None:
-        result = _with_capture(trial, trial.meta.capture, result)
+        result = _with_capture(trial, trial.meta.capture, result, figures.metrics)
     _export(trial, generator, measured, times)
     return result
 
@@ -349,7 +349,9 @@ def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> li
     return found
 
 
-def _with_capture(trial: TrialDirectory, report: Capture, result: TrialResult) -> TrialResult:
+def _with_capture(
+    trial: TrialDirectory, report: Capture, result: TrialResult, metrics: Metrics
+) -> TrialResult:
     """Add what only a pair of captures has: classes, clocks, the search by content."""
     clocks = estimate_clocks(report.envelope)
     capture = CaptureResult(
@@ -364,7 +366,7 @@ def _with_capture(trial: TrialDirectory, report: Capture, result: TrialResult) -
         together_with=report.together_with,
     )
     own = [w for w in result.warnings if not w.startswith("negative latency")]
-    said = warnings(report, report.counts, clocks)
+    said = warnings(report, report.counts, clocks, metrics.all_packets)
     return replace(result, capture=capture, warnings=(*said, *own))
 
 
