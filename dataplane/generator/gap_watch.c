@@ -12,6 +12,7 @@ int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *confi
 {
 	*watch = (struct gap_watch){
 		.threshold_ticks = config->threshold_ticks,
+		.n_full = UINT64_MAX,
 		.mask = n_latest - 1,
 		.keeps = true,
 	};
@@ -31,6 +32,15 @@ void gap_watch_destroy(struct gap_watch *watch)
 	gap_log_destroy(&watch->log);
 	free(watch->latest);
 	watch->latest = NULL;
+}
+
+void gap_watch_set_ring(struct gap_watch *watch, uint32_t size, uint32_t burst)
+{
+	// A ring may keep one place free: what waited in a full one is a burst less, at least.
+	if (size >= 2 * burst)
+		watch->n_full = size - burst;
+	else
+		watch->n_full = size < burst ? size : burst;
 }
 
 void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc)

@@ -13,16 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	// A port's receive ring has 1024 descriptors: what waited there is one burst less, at
-	// least, when it was full.
-	GAP_WATCH_RING = 960,
-};
-
 struct gap_watch {
 	uint64_t checkpoint_tsc;
 	uint64_t last_end_tsc; // end of the last gap; 0: none yet
 	uint64_t full_ring_tsc; // what was sent before may have been held back; 0: nothing was
+	uint64_t n_full; // so many that waited in a receive ring filled it
 	uint32_t n_packets; // handled since the checkpoint
 	bool keeps; // a full receive ring keeps the device waiting
 	uint64_t longest_granted_ticks; // of the stretches that were no gap: what can have hidden
@@ -36,6 +31,9 @@ struct gap_watch {
 // gap_watch_start. Returns 0 or -errno; destroy it also then.
 int gap_watch_create(struct gap_watch *watch, const struct gap_log_config *config, size_t n_latest);
 void gap_watch_destroy(struct gap_watch *watch);
+
+// Packets wait in receive rings of this size, and are taken by bursts. Before, no ring is full.
+void gap_watch_set_ring(struct gap_watch *watch, uint32_t size, uint32_t burst);
 
 // The run starts now.
 void gap_watch_start(struct gap_watch *watch, uint64_t now_tsc);
@@ -68,7 +66,7 @@ static inline bool gap_watch_since(const struct gap_watch *watch, uint64_t from_
 static inline void gap_watch_waited(
 	struct gap_watch *watch, uint64_t n_waited, uint64_t since_tsc, uint64_t now_tsc)
 {
-	if (n_waited >= GAP_WATCH_RING && watch->keeps && gap_watch_since(watch, since_tsc))
+	if (n_waited >= watch->n_full && watch->keeps && gap_watch_since(watch, since_tsc))
 		watch->full_ring_tsc = now_tsc;
 }
 

@@ -135,6 +135,28 @@ static void test_work_on_many_packets_is_no_gap(void **state)
 	gap_watch_destroy(&watch);
 }
 
+static void test_a_ring_is_full_by_its_size(void **state)
+{
+	// Sizes, and how many packets of one go say that it was full; bursts are of 64.
+	static const uint32_t rings[][2] = {
+		{1024, 960}, {256, 192}, {128, 64}, {96, 64}, {64, 64}, {32, 32}, {2, 2}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+		struct gap_watch watch = make();
+		gap_watch_start(&watch, 1);
+		add_gaps(&watch, 1, 2);
+		gap_watch_waited(&watch, 1024, start_of(1), start_of(2));
+		assert_int_equal(watch.full_ring_tsc, 0); // no ring is known
+		gap_watch_set_ring(&watch, rings[i][0], 64);
+		gap_watch_waited(&watch, rings[i][1] - 1, start_of(1), start_of(2));
+		assert_int_equal(watch.full_ring_tsc, 0);
+		gap_watch_waited(&watch, rings[i][1], start_of(1), start_of(2));
+		assert_int_equal(watch.full_ring_tsc, start_of(2));
+		gap_watch_destroy(&watch);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -144,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_the_latest_gaps_are_known_however_many_there_were),
 		cmocka_unit_test(test_a_time_that_reaches_back_to_forgotten_gaps_has_one),
 		cmocka_unit_test(test_work_on_many_packets_is_no_gap),
+		cmocka_unit_test(test_a_ring_is_full_by_its_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

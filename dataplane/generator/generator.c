@@ -190,6 +190,7 @@ static void init_loop(struct generator *g)
 {
 	const struct config *config = g->config;
 	struct loop *loop = &g->loop;
+	uint32_t least_ring = UINT32_MAX;
 
 	loop->n_senders = g->n_directions;
 	loop->n_receivers = config->n_ports == 1 ? 1 : g->n_directions;
@@ -223,7 +224,9 @@ static void init_loop(struct generator *g)
 			.run_id = config->run_id,
 			.arrivals.may_leave = port_may_leave(g->ports[1 - i]),
 		};
+		least_ring = RTE_MIN(least_ring, receiver->port->ring_size);
 	}
+	gap_watch_set_ring(&loop->gaps, least_ring, RECEIVER_BURST);
 }
 
 // Half of the points were taken before the ports were opened. That mostly takes longer than the

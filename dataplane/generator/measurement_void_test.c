@@ -75,18 +75,20 @@ static void test_what_a_device_held_back_from_a_full_ring_is_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
 	struct packet_record records[4];
+	enum { FULL = 960 };
 
+	gap_watch_set_ring(&gaps, 1024, 64);
 	send(m, 3);
 	gap(due_of(2) + 100, due_of(2) + 200);
-	gap_watch_waited(&gaps, GAP_WATCH_RING - 1, due_of(2) + 50, due_of(2) + 250);
+	gap_watch_waited(&gaps, FULL - 1, due_of(2) + 50, due_of(2) + 250);
 	receive(m, 0, 2900); // there was room
-	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 201, due_of(2) + 250);
+	gap_watch_waited(&gaps, FULL, due_of(2) + 201, due_of(2) + 250);
 	receive(m, 1, 1900); // the gap had ended before those that waited came
 	gaps.keeps = false;
-	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 50, due_of(2) + 250);
+	gap_watch_waited(&gaps, FULL, due_of(2) + 50, due_of(2) + 250);
 	assert_int_equal(gaps.full_ring_tsc, 0); // of a socket: it was lost, and nobody waited
 	gaps.keeps = true;
-	gap_watch_waited(&gaps, GAP_WATCH_RING, due_of(2) + 50, due_of(2) + 250);
+	gap_watch_waited(&gaps, FULL, due_of(2) + 50, due_of(2) + 250);
 	receive(m, 2, 900);
 	send(m, 1);
 	receive(m, 3, 300); // sent after

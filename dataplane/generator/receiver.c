@@ -45,11 +45,12 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 			receive_one(receiver, mbufs[i], received_tsc, window_ticks);
 		rte_pktmbuf_free_bulk(mbufs, n);
 		receiver->gaps->n_packets += n;
-	}
-	arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST);
-	receiver->n_waited = n == RECEIVER_BURST ? receiver->n_waited + n : 0;
-	if (n == RECEIVER_BURST)
+		receiver->n_waited += n;
 		gap_watch_waited(receiver->gaps, receiver->n_waited, receiver->arrivals.since_tsc,
 			received_tsc);
+	}
+	arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST);
+	if (n < RECEIVER_BURST)
+		receiver->n_waited = 0;
 	return n;
 }

@@ -109,6 +109,8 @@ static int start_device(struct port *port, struct rte_mempool *pool, struct erro
 	err = configure(port, &info, &conf, error);
 	if (err == 0)
 		err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rx, &n_tx);
+	port->ring_size =
+		port->spec.kind->ring_size != NULL ? port->spec.kind->ring_size(&port->spec) : n_rx;
 	for (uint16_t queue = 0; err == 0 && queue < port->n_rx_queues; queue++)
 		err = rte_eth_rx_queue_setup(port->id, queue, n_rx, SOCKET_ID_ANY, NULL, pool);
 	if (err == 0)

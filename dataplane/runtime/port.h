@@ -64,6 +64,7 @@ void port_describe(struct json *json);
 struct port {
 	uint16_t id; // of the ethdev
 	uint16_t n_rx_queues;
+	uint16_t ring_size; // packets that a receive queue holds
 	bool started; // false: a memif client whose server is not there; port_wait_link starts it
 	bool is_plugged; // EAL's virtual device, unplugged by port_close
 	char device[PORT_TEXT_MAX]; // its name at EAL

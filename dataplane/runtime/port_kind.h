@@ -31,6 +31,8 @@ struct port_kind {
 	enum port_cost cost;
 	bool may_leave; // fewer packets than asked for, but some: others may be in its ring
 	unsigned int n_mbufs; // its rings may hold
+	// Of a receive ring that has its size from elsewhere; NULL: as many as descriptors.
+	uint16_t (*ring_size)(const struct port_spec *spec);
 	// May be NULL. Of the n_earlier specs of this program that came before: none may collide.
 	// Returns 0 or -errno with one line in error.
 	int (*check)(const struct port_spec *spec, const struct port_spec *earlier,

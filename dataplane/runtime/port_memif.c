@@ -99,6 +99,13 @@ static int memif_devargs(
 	return 0;
 }
 
+static uint16_t memif_ring_size(const struct port_spec *spec)
+{
+	const struct memif_options *options = (const void *)spec->options;
+
+	return (uint16_t)(1U << options->rsize);
+}
+
 static void memif_leave(const struct port_spec *spec)
 {
 	const struct memif_options *options = (const void *)spec->options;
@@ -116,6 +123,7 @@ const struct port_kind port_kind_memif = {
 	.options_size = sizeof(struct memif_options),
 	.cost = PORT_COST_USER_SPACE,
 	.n_mbufs = 1024,
+	.ring_size = memif_ring_size,
 	.check = memif_check,
 	.devargs = memif_devargs,
 	.needs_peer = memif_needs_peer,

@@ -222,6 +222,18 @@ static void test_waiting_for_a_peer_that_does_not_come_ends(void **state)
 	port_close(port);
 }
 
+static void test_the_size_of_a_receive_ring_is_known(void **state)
+{
+	struct port *ring = opened("ring:size");
+	struct port *memif = opened("memif:size,rsize=8");
+
+	(void)state;
+	assert_int_equal(ring->ring_size, 1024);
+	assert_int_equal(memif->ring_size, 256);
+	port_close(memif);
+	port_close(ring);
+}
+
 static void test_port_may_be_closed_before_it_was_opened(void **state)
 {
 	port_close(NULL);
@@ -262,6 +274,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_more_queues_than_a_device_has_are_refused),
 		cmocka_unit_test(test_client_may_be_opened_before_its_server),
 		cmocka_unit_test(test_waiting_for_a_peer_that_does_not_come_ends),
+		cmocka_unit_test(test_the_size_of_a_receive_ring_is_known),
 		cmocka_unit_test(test_port_may_be_closed_before_it_was_opened),
 	};
 	char no_huge[] = "--no-huge";

@@ -13,8 +13,9 @@ from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans
 
 RING_PACKETS = 960
-"""At least so many packets wait in the generator's receive ring when it is full: 1024 descriptors
-less one burst of its receive calls (GAP_WATCH_RING of dataplane/generator/gap_watch.h)."""
+"""At least so many packets wait in the generator's receive ring when it is full: the 1024 places
+that it has over taut's links, less one burst of its receive calls (gap_watch_set_ring of
+dataplane/generator/gap_watch.c)."""
 
 DROPPING = ("veth", "xdp")
 """Links of which the kernel drops what finds the generator's ring full, and makes nobody wait."""
