@@ -344,15 +344,16 @@ static void write_files(struct generator *g)
 		histograms_write(g->measurements, g->n_directions, path, &header, last));
 }
 
-static void take_use(const struct generator *g, struct device_use *device, struct energy *energy,
-	uint64_t *now_tsc)
+static void take_use(const struct generator *g, struct use *use)
 {
-	const struct options *options = &g->config->options;
+	const struct options *asked = &g->config->options;
 
-	*now_tsc = clock_tsc();
-	if (options->device_core >= 0)
-		device_use_take(device, (pid_t)options->device_pid, options->device_core, NULL);
-	energy_take(energy, NULL);
+	use->now_tsc = clock_tsc();
+	if (asked->device_core >= 0)
+		device_use_take(&use->device, (pid_t)asked->device_pid, asked->device_core, NULL);
+	energy_take(&use->energy, NULL);
+	for (uint32_t i = 0; i < g->loop.n_receivers; i++)
+		port_drops(g->loop.receivers[i].port, &use->drops[i]);
 }
 
 void generator_run(struct generator *g)
@@ -360,7 +361,7 @@ void generator_run(struct generator *g)
 	struct loop *loop = &g->loop;
 	uint64_t deadline_ticks = clock_ticks(g->config->options.deadline_ns, g->tsc_hz);
 
-	take_use(g, &g->device_before, &g->energy_before, &g->use_before_tsc);
+	take_use(g, &g->before);
 	start(g);
 	poll_grace_enter(&loop->n_iterations);
 	g->stop = loop_send(loop);
@@ -375,7 +376,7 @@ void generator_run(struct generator *g)
 		g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
 	}
 	poll_grace_leave();
-	take_use(g, &g->device_after, &g->energy_after, &g->use_after_tsc);
+	take_use(g, &g->after);
 	finish(g);
 	write_files(g);
 }

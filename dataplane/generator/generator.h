@@ -16,6 +16,14 @@
 
 struct live;
 
+// Read before the first packet is sent, and when all are back.
+struct use {
+	uint64_t now_tsc;
+	struct device_use device; // where asked for
+	struct energy energy;
+	struct port_drops drops[2]; // of each receiver's port
+};
+
 struct generator {
 	const struct config *config;
 	struct live *live;
@@ -32,9 +40,7 @@ struct generator {
 	uint64_t tsc_hz; // measured before the run: what the schedule is kept with
 	uint64_t epoch_tsc;
 	uint64_t send_end_tsc;
-	struct device_use device_before, device_after; // of the time of sending, where asked for
-	struct energy energy_before, energy_after; // of the same time
-	uint64_t use_before_tsc, use_after_tsc;
+	struct use before, after;
 	enum loop_stop stop; // of sending
 	bool was_interrupted; // sending or draining
 	int write_error; // -errno of the first file that could not be written

@@ -186,12 +186,12 @@ static void print_known(struct json *json, const char *name, bool is_known, uint
 
 static uint64_t use_elapsed_ns(const struct generator *g)
 {
-	return clock_ns(g->use_after_tsc - g->use_before_tsc, g->tsc_hz);
+	return clock_ns(g->after.now_tsc - g->before.now_tsc, g->tsc_hz);
 }
 
 static void print_device_use(struct json *json, const struct generator *g)
 {
-	struct device_use used = device_use_between(&g->device_before, &g->device_after);
+	struct device_use used = device_use_between(&g->before.device, &g->after.device);
 	uint64_t elapsed_ns = use_elapsed_ns(g);
 
 	if (g->config->options.device_core < 0)
@@ -212,7 +212,7 @@ static void print_energy(struct json *json, const struct generator *g)
 	uint64_t elapsed_ns = use_elapsed_ns(g);
 	struct energy used;
 
-	energy_between(&g->energy_before, &g->energy_after, elapsed_ns, &used);
+	energy_between(&g->before.energy, &g->after.energy, elapsed_ns, &used);
 	json_object(json, "energy");
 	json_u64(json, "elapsed_ns", elapsed_ns);
 	if (used.n > 0)
@@ -232,11 +232,26 @@ static void print_energy(struct json *json, const struct generator *g)
 	json_end(json);
 }
 
+// What the generator's own ports dropped, by the direction that they receive.
+static void print_ports(struct json *json, const struct generator *g)
+{
+	json_array(json, "ports");
+	for (uint32_t i = 0; i < g->loop.n_receivers; i++) {
+		const struct port_drops *before = &g->before.drops[i], *after = &g->after.drops[i];
+		json_object(json, NULL);
+		json_u64(json, "rx_missed", after->rx_missed - before->rx_missed);
+		json_u64(json, "rx_no_mbuf", after->rx_no_mbuf - before->rx_no_mbuf);
+		json_end(json);
+	}
+	json_end(json);
+}
+
 static void print_instrument(struct json *json, const struct generator *g)
 {
 	print_gaps(json, g);
 	print_loop(json, g);
 	print_records(json, g);
+	print_ports(json, g);
 	json_object(json, "in_flight");
 	json_u64(json, "capacity", g->measurements[0].in_flight.mask + 1);
 	json_u64(json, "deadline_ns", g->config->options.deadline_ns);

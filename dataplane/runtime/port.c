@@ -199,17 +199,10 @@ int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *s
 	}
 }
 
-void port_stats(const struct port *port, struct port_stats *out)
+void port_drops(const struct port *port, struct port_drops *out)
 {
 	struct rte_eth_stats stats = {0};
 
 	(void)rte_eth_stats_get(port->id, &stats);
-	*out = (struct port_stats){
-		.rx = stats.ipackets,
-		.tx = stats.opackets,
-		.rx_missed = stats.imissed,
-		.rx_no_mbuf = stats.rx_nombuf,
-		.rx_errors = stats.ierrors,
-		.tx_errors = stats.oerrors,
-	};
+	*out = (struct port_drops){.rx_missed = stats.imissed, .rx_no_mbuf = stats.rx_nombuf};
 }

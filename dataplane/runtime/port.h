@@ -92,11 +92,12 @@ bool port_needs_peer(const struct port *port);
 // when *stop (may be NULL) was set meanwhile.
 int port_wait_link(struct port *port, uint64_t timeout_ns, volatile const int *stop);
 
-struct port_stats {
-	uint64_t rx, tx; // packets, as the driver counts
-	uint64_t rx_missed, rx_no_mbuf, rx_errors, tx_errors;
+// What the port itself dropped since it was opened, as the driver counts; 0 where it does not.
+struct port_drops {
+	uint64_t rx_missed; // its receive ring was full
+	uint64_t rx_no_mbuf; // the pool was empty
 };
-void port_stats(const struct port *port, struct port_stats *out);
+void port_drops(const struct port *port, struct port_drops *out);
 
 // Whether receiving fewer packets than asked for, but some, may leave others in the port.
 bool port_may_leave(const struct port *port);

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -140,6 +141,24 @@ def test_planted_stall_is_an_episode_that_is_not_void(analysed):
     assert worst["duration_ns"] == pytest.approx(1_000_000, rel=0.05)
     assert worst["packets"] == pytest.approx(100, abs=8)
     assert worst["void"] == "none"
+
+
+@pytest.mark.parametrize("n_lost", [0, 5])
+def test_frames_that_the_generators_own_port_dropped_are_told_beside_a_loss(tmp_path, n_lost):
+    made = replace(VARIANTS[1], trial=MadeTrial(n_lost=n_lost))
+    run = make_run(tmp_path, (made,), repetitions=1)
+    [path] = tmp_path.glob("trials/*/trial.json")
+    document = json.loads(path.read_text())
+    document["generator"]["ports"] = [
+        {"rx_missed": 7, "rx_no_mbuf": 0},
+        {"rx_missed": 0, "rx_no_mbuf": 2},
+    ]
+    path.write_text(json.dumps(document))
+
+    [trial] = analyse_run(RunDirectory(run)).trials
+
+    said = "the generator's own port dropped 9 frames: the loss is not the device's alone"
+    assert (said in trial.warnings) == (n_lost > 0)
 
 
 def test_failed_trial_keeps_its_place(analysed):

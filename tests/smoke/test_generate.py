@@ -24,7 +24,7 @@ from generator_run import (
 )
 from taut.core.binaries import find_binary
 from taut.records import layout
-from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
+from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult, PortDrops
 from taut.records.documents.json_form import read_document
 from taut.records.layout import PacketFlag
 from waiting import wait_for
@@ -91,6 +91,13 @@ def test_energy_is_read_or_said_why_not(tmp_path: Path):
     assert bool(energy.domains) == (energy.why_not is None)
     if not list(Path("/sys/class/powercap").glob("intel-rapl:*")):
         assert energy.why_not == "no powercap domain (intel-rapl) on this machine"
+
+
+def test_what_its_ports_dropped_is_told_of_each_that_receives(tmp_path: Path):
+    run(tmp_path, *memif_pair(tmp_path), *QUICK, "--both")
+
+    ports = read_document(GeneratorResult, tmp_path / GENERATOR_FILE).ports
+    assert ports == (PortDrops(), PortDrops())
 
 
 def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):

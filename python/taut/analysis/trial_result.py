@@ -341,6 +341,11 @@ def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> li
     for who, gaps in logs.items():
         if gaps is not None and gaps.not_logged:
             found.append(f"{gaps.not_logged} gaps of the {who} were not logged, only counted")
+    dropped = sum(port.rx_missed + port.rx_no_mbuf for port in generator.ports or ())
+    if dropped and figures.lost:
+        found.append(
+            f"the generator's own port dropped {dropped} frames: the loss is not the device's alone"
+        )
     if not figures.warm.matched:
         when = " after the warm-up" if figures.matched else ""
         found.append(f"no packet came back{when}")
@@ -388,16 +393,10 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
 def _export(
     trial: TrialDirectory, generator: GeneratorResult, measured: Measured, times: TimeCounts | None
 ) -> None:
-    by_interval = (
-        hdr_export.whole(_warm(select_metric(measured.distribution, "latency")))
-        if times is None
-        else times.seconds
-    )
+    latency = select_metric(measured.distribution, "latency")
+    warm = latency.filter(pc.invert(latency["is_cold"]))
+    by_interval = hdr_export.whole(warm) if times is None else times.seconds
     hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
     path, started = trial.path / "latency.hlog", trial.meta.started_utc
     whole_ns = generator.duration_ns if times is None else None
     hdr_export.write_hlog(path, by_interval, started, interval_ns=whole_ns)
-
-
-def _warm(rows: pa.Table) -> pa.Table:
-    return rows.filter(pc.invert(rows["is_cold"]))

@@ -49,6 +49,17 @@ class HistogramResolution:
 
 
 @dataclass(frozen=True)
+class PortDrops:
+    """What a receiving port of the generator dropped itself; 0 where its driver does not count."""
+
+    rx_missed: int = 0
+    """Its ring was full."""
+    rx_no_mbuf: int = 0
+    """There was no buffer for them."""
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
 class DeviceUse:
     """What the device took of its core while packets were sent, and until the last was back."""
 
@@ -144,4 +155,6 @@ class GeneratorResult:
     """None without a device, and of captures."""
     energy: Energy | None = field(default=None, metadata=LEFT_OUT)
     """None of captures, and of before it was read."""
+    ports: tuple[PortDrops, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """By direction; None of captures, and of before it was read."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
