@@ -50,9 +50,9 @@ static inline bool next_departure(struct sender *sender, struct ready_frame *rea
 	if (sender->n_left == 0)
 		return false;
 	traffic_next(sender->traffic, &departure);
-	sender->built_ns += departure.gap_ns;
-	if (sender->built_ns > sender->end_ns)
+	if (sender->built_ns + departure.gap_ns > sender->end_ns)
 		return false;
+	sender->built_ns += departure.gap_ns;
 
 	uint64_t due_ticks =
 		(uint64_t)(((unsigned __int128)sender->built_ns * sender->ticks_per_ns_q50) >> 50);

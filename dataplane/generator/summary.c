@@ -10,6 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+// Whether all packets that were asked for were due, before the time was over.
+static bool is_count_complete(const struct generator *g)
+{
+	for (uint32_t i = 0; i < g->n_directions; i++)
+		if (g->loop.senders[i].n_left > 0)
+			return false;
+	return true;
+}
+
 static const char *stop_text(const struct generator *g)
 {
 	if (g->write_error == -ENOSPC || g->write_error == -EFBIG || g->write_error == -EDQUOT)
@@ -18,7 +27,7 @@ static const char *stop_text(const struct generator *g)
 		return "write-error";
 	if (g->was_interrupted)
 		return "signal";
-	return g->config->duration_ns == UINT64_MAX ? "count" : "duration";
+	return is_count_complete(g) ? "count" : "duration";
 }
 
 static void print_clock_point(struct json *json, const char *name, const struct clock_point *point)
@@ -62,7 +71,7 @@ static uint64_t duration_ns(const struct generator *g)
 		return g->send_end_tsc > g->epoch_tsc
 			       ? clock_ns(g->send_end_tsc - g->epoch_tsc, g->tsc_hz)
 			       : 0;
-	if (config->duration_ns != UINT64_MAX && config->count == UINT64_MAX)
+	if (!is_count_complete(g))
 		return config->options.warm_up_ns + config->duration_ns;
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		if (g->loop.senders[i].built_ns > end_ns)

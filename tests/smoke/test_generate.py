@@ -107,14 +107,6 @@ def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):
     assert read(tmp_path).summary["rate_pps"] == pytest.approx(10000)
 
 
-def test_count_stops_after_that_many_in_each_direction(tmp_path: Path):
-    run(tmp_path, *LOOP, "--warm-up", "10ms", "--count", "77", "--rate", "10kpps", "--both")
-
-    summary = read(tmp_path).summary
-    assert summary["stop"] == "count"
-    assert [d["due"] - d["cold"] for d in summary["directions"]] == [77, 77]
-
-
 def test_one_seed_gives_one_schedule(tmp_path: Path):
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
         run(tmp_path / name, *LOOP, *QUICK, "--schedule", "poisson", "--frame", "imix",
