@@ -326,7 +326,7 @@ static void record_odd(struct measurement *m, const struct received_packet *pack
 		return;
 	*record = (struct packet_record){
 		.seq = packet->seq,
-		.due_tsc = packet->due_tsc,
+		.due_tsc = entry != NULL ? entry->due_tsc : packet->due_tsc,
 		.sent_tsc = entry != NULL ? entry->sent_tsc : 0,
 		.received_tsc = packet->received_tsc,
 		.arrival_window = packet->arrival_window,

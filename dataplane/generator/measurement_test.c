@@ -120,6 +120,26 @@ static void test_duplicates_orphans_and_strangers_are_told_apart(void **state)
 	assert_int_equal(records[2].flags, PACKET_ORPHAN);
 }
 
+static void test_a_duplicate_was_due_when_its_packet_was(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
+
+	(void)state;
+	send(m, 1);
+	receive(m, 0, 300);
+	// As after a day, when the probe's bits have come round.
+	measurement_received(m, &(struct received_packet){
+					.due_tsc = due_of(0) - 1000,
+					.received_tsc = due_of(0) + 400,
+					.is_ours = true,
+				});
+
+	assert_int_equal(finish(m, records, 2), 2);
+	assert_int_equal(records[1].flags, PACKET_DUPLICATE);
+	assert_int_equal(records[1].due_tsc, due_of(0));
+}
+
 static void test_what_the_ring_overtakes_is_lost_and_then_late(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -326,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_jitter_beside_a_void_packet_is_void_in_any_order),
 		cmocka_unit_test(test_order_is_kept_per_flow),
 		cmocka_unit_test(test_duplicates_orphans_and_strangers_are_told_apart),
+		cmocka_unit_test(test_a_duplicate_was_due_when_its_packet_was),
 		cmocka_unit_test(test_what_the_ring_overtakes_is_lost_and_then_late),
 		cmocka_unit_test(test_after_the_deadline_a_packet_is_lost_however_large_the_ring),
 		cmocka_unit_test(test_what_is_lost_or_refused_in_the_warm_up_is_counted_apart),

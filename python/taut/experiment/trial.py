@@ -396,5 +396,5 @@ def _wakes(pids: list[int], tick_ms: int) -> Iterator[None]:
 
 
 def _run_id(scope: RunScope, trial: Trial) -> int:
-    """Make an id that no other trial has: packets of it left in a device count as foreign."""
+    """Make an id that no other trial has: packets of it left in a device count as orphans."""
     return (int(scope.id, 36) << 12 | trial.index & 0xFFF) & 0xFFFFFFFF
