@@ -31,6 +31,20 @@ def whole(rows: pa.Table) -> dict[int, Counts]:
     return {0: few(rows["value_ns"].to_numpy(), rows["n"].to_numpy())}
 
 
+def write_both(
+    stem: Path,
+    by_interval: Mapping[int, Counts],
+    started_utc: str | None,
+    *,
+    what: str = "service latency",
+    interval_ns: int | None = None,
+) -> None:
+    """Write STEM.hgrm and STEM.hlog."""
+    write_hgrm(stem.with_name(f"{stem.name}.hgrm"), by_interval)
+    log = stem.with_name(f"{stem.name}.hlog")
+    write_hlog(log, by_interval, started_utc, what=what, interval_ns=interval_ns)
+
+
 def write_hgrm(path: Path, by_interval: Mapping[int, Counts]) -> None:
     """Write the percentile distribution of the whole trial."""
     text = BytesIO()
@@ -46,8 +60,8 @@ def write_hlog(
     by_interval: Mapping[int, Counts],
     started_utc: str | None,
     *,
-    what: str = "service latency",
-    interval_ns: int | None = None,
+    what: str,
+    interval_ns: int | None,
 ) -> None:
     """Write the interval log, HdrHistogram V2 encoding; times are seconds from the base time.
 

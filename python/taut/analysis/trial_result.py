@@ -395,8 +395,6 @@ def _export(
 ) -> None:
     latency = select_metric(measured.distribution, "latency")
     warm = latency.filter(pc.invert(latency["is_cold"]))
-    by_interval = hdr_export.whole(warm) if times is None else times.seconds
-    hdr_export.write_hgrm(trial.path / "latency.hgrm", by_interval)
-    path, started = trial.path / "latency.hlog", trial.meta.started_utc
-    whole_ns = generator.duration_ns if times is None else None
-    hdr_export.write_hlog(path, by_interval, started, interval_ns=whole_ns)
+    counts = hdr_export.whole(warm) if times is None else times.seconds
+    ns = generator.duration_ns if times is None else None
+    hdr_export.write_both(trial.path / "latency", counts, trial.meta.started_utc, interval_ns=ns)

@@ -14,7 +14,7 @@ from taut.host.check import parse_profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.plan import check_names, split_names
-from taut.host.situation import Situation
+from taut.host.situation import Situation, device_option
 from taut.host.state import HostState, plan_state, wishes_of
 from taut.host.writer import Writer
 from taut.records.documents.json_form import Json, plain_object
@@ -114,7 +114,8 @@ class Job:
             return
         host = Host()
         state = HostState(KEPT_STATE, only=self.document.kept)
-        kept = f"--cores {self.document.cores} --only {','.join(self.document.kept)}"
+        devices = device_option(self.document.waiting)
+        kept = f"--cores {self.document.cores}{devices} --only {','.join(self.document.kept)}"
         with nobody_measures(host.online_cores(), f"`taut host apply {kept}`"):
             wishes = wishes_of(plan_state(host, self._situation, state), state)
             report = apply_changes(host, Writer(host), wishes)

@@ -120,14 +120,12 @@ def _make_folder(folder: Path) -> None:
 
 
 def _write_hdr(found: Noise, raw: Path, folder: Path, started_utc: str) -> None:
-    from taut.analysis.hdr_export import write_hgrm, write_hlog  # heavy, and seldom wanted
+    from taut.analysis.hdr_export import write_both  # heavy, and seldom wanted
 
     for row in found.cores:
-        counts = {0: read_periods(raw, row.core)}
-        write_hgrm(folder / f"core_{row.core}.hgrm", counts)
-        write_hlog(
-            folder / f"core_{row.core}.hlog",
-            counts,
+        write_both(
+            folder / f"core_{row.core}",
+            {0: read_periods(raw, row.core)},
             started_utc,
             what="time between two readings of the clock",
             interval_ns=row.duration_ns,
