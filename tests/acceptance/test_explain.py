@@ -273,7 +273,8 @@ def test_5_waiting_behind_others_is_queueing(
 
 FORK = """
 import os
-while True:
+parent = os.getppid()
+while os.getppid() == parent:
     pid = os.fork()
     if pid == 0:
         os._exit(0)
