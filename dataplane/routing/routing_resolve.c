@@ -33,6 +33,9 @@ static int no_memory(const struct resolver *resolver)
 	return -ENOMEM;
 }
 
+// The kernel's metric of an IPv6 network that follows from an address (IP6_RT_PRIO_ADDRCONF).
+static const uint32_t own_metric6 = 256;
+
 static int add_route(const struct resolver *resolver, const struct prefix *prefix,
 	enum route_kind kind, const struct port_address *of)
 {
@@ -41,6 +44,7 @@ static int add_route(const struct resolver *resolver, const struct prefix *prefi
 		.kind = kind,
 		.port = of->port,
 		.line = of->line,
+		.metric = prefix->address.is_v6 ? own_metric6 : 0,
 		.source = of->network.address,
 		.has_source = true,
 		.is_own = true,
@@ -95,8 +99,8 @@ static int rank(const struct route *route)
 	return route->kind <= ROUTE_BROADCAST ? (int)route->kind : (int)ROUTE_FORWARD;
 }
 
-// The first of a prefix is the one that counts: what is the router's own, as in the kernel's table
-// "local", then the least metric, then the file before what follows from addresses.
+// The first of a prefix is the one that counts: addresses of the router's own, as in the kernel's
+// table "local", then the least metric, of one metric the file before the networks of addresses.
 static int compare_routes(const void *left, const void *right)
 {
 	const struct route *a = left, *b = right;

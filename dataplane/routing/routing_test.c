@@ -138,6 +138,27 @@ static void test_of_two_routes_the_lower_metric_counts(void **state)
 	routing_free(&test_routing);
 }
 
+// Its metric is the kernel's, 256.
+static void test_an_ipv6_network_of_a_port_counts_by_its_metric(void **state)
+{
+	static const struct {
+		const char *routes;
+		enum route_kind kind;
+	} rows[] = {
+		{"prohibit 2001:db8:1::/64", ROUTE_CONNECTED},
+		{"prohibit 2001:db8:1::/64 metric 257", ROUTE_CONNECTED},
+		{"prohibit 2001:db8:1::/64 metric 256", ROUTE_PROHIBIT},
+		{"prohibit 2001:db8:1::/64 metric 100", ROUTE_PROHIBIT},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(test_load(rows[i].routes, "", "2001:db8:1::254/64 dev 1\n"), 0);
+		assert_kind("2001:db8:1::77", rows[i].kind);
+		assert_kind("2001:db8:1::254", ROUTE_LOCAL);
+		routing_free(&test_routing);
+	}
+}
+
 static void test_what_does_not_go_together_is_refused(void **state)
 {
 	static const struct {
@@ -195,6 +216,7 @@ int main(void)
 		cmocka_unit_test(test_gateways_become_hops_once_each),
 		cmocka_unit_test(test_the_longest_prefix_is_found_as_by_looking_at_all),
 		cmocka_unit_test(test_of_two_routes_the_lower_metric_counts),
+		cmocka_unit_test(test_an_ipv6_network_of_a_port_counts_by_its_metric),
 		cmocka_unit_test(test_what_does_not_go_together_is_refused),
 		cmocka_unit_test(test_a_file_that_is_not_there_is_named),
 	};

@@ -50,7 +50,7 @@ fe80::/64 dev 0
 def test_addresses_bring_their_networks_and_mac_addresses(tmp_path: Path) -> None:
     said = commands(
         tmp_path,
-        routes="192.0.2.0/24 dev 1 proto kernel scope link\n198.51.100.0/24 dev 0\n",
+        routes="198.51.100.0/24 dev 0\n",
         neighbours="192.0.2.1 lladdr 02:00:00:00:00:09 dev 1 STALE\n",
         addresses="192.0.2.254/24 dev 1\n2001:db8::ff/64 dev 1\ndev 1 address 02:00:00:00:0a:01\n",
     )
@@ -63,6 +63,20 @@ def test_addresses_bring_their_networks_and_mac_addresses(tmp_path: Path) -> Non
         "address replace 2001:db8::ff/64 dev d1 nodad",
         "neigh replace 192.0.2.1 dev d1 lladdr 02:00:00:00:00:09 nud permanent",
         "route replace 198.51.100.0/24 dev d0",
+    ]
+
+
+def test_a_route_for_a_network_of_a_port_is_told_to_the_kernel(tmp_path: Path) -> None:
+    """As it does with any other, the kernel takes the one that its metric lets count."""
+    said = commands(
+        tmp_path,
+        routes="192.0.2.0/24 dev 1 proto kernel scope link\nprohibit 2001:db8::/64 metric 100\n",
+        addresses="192.0.2.254/24 dev 1\n2001:db8::ff/64 dev 1\n",
+    )
+
+    assert said[-2:] == [
+        "route replace 192.0.2.0/24 dev d1 proto kernel scope link",
+        "route replace prohibit 2001:db8::/64 metric 100",
     ]
 
 

@@ -181,11 +181,10 @@ def ip_commands(ports: Sequence[str], plan: Plan) -> Iterator[str]:
     for words in plan.neighbours:
         port, mac = ports[int(_value(words, "dev"))], _value(words, "lladdr")
         yield f"neigh replace {words[0]} dev {port} lladdr {mac} nud permanent"
-    networks = {ipaddress.ip_interface(words[0]).network for words in own}
     # A gateway may be a station of a network whose line comes later.
     for words in sorted(plan.routes, key=lambda words: "via" in words):
         prefix = _prefix(words)
-        if prefix not in networks and not (prefix.version == 6 and prefix.is_link_local):
+        if not (prefix.version == 6 and prefix.is_link_local):
             yield f"route replace {_route(ports, words)}"
 
 
