@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.core.requirement import parse_requirement
 from taut.experiment.plan import Plan, make_plan
+from taut.experiment.room import options_of
 from taut.experiment.runner import open_run
 from taut.experiment.soak import (
     LIMITS_NS,
@@ -71,6 +73,17 @@ def test_records_are_bounded_by_the_whole_length_and_the_disk_does_not_grow_with
         sent = 100_000 * planned_ns / 1e9
         assert sent / bounded.one_in == pytest.approx(SLOW_KEPT, rel=0.01)
         assert (bounded.most, bounded.gaps) == (MOST_KEPT, MOST_GAPS)
+
+
+@pytest.mark.parametrize(("memory_mib", "most_mib"), [(256, 32), (512, 64), (65_536, 458)])
+def test_the_log_of_gaps_leaves_a_guest_most_of_its_memory(memory_mib: int, most_mib: int) -> None:
+    options = f"options = {{ memory_mib = {memory_mib} }}\n"
+    place = f'link = "vhost"\n[[placement]]\nkind = "vm"\n{options}[[traffic]]'
+    plan = next_segment(soak_of(TEXT.replace("[[traffic]]", place)), [])
+
+    assert plan is not None
+    options_there: Any = options_of(plan.trials[0])
+    assert options_there.gaps_most * 24 / 2**20 == pytest.approx(most_mib, abs=0.5)
 
 
 def test_a_trial_that_was_interrupted_before_its_segment_is_not_planned_again() -> None:

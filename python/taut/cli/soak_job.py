@@ -28,7 +28,6 @@ from taut.experiment.rows import Rows
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, measuring
 from taut.experiment.soak import (
-    MOST_GAPS,
     MOST_KEPT,
     Soak,
     left_ns,
@@ -85,7 +84,8 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     """Say how much memory, disk and time a soak takes, at most, whatever happens in it."""
     plan = _whole_plan(soak)
     is_traced = any(trial.trace != "off" for trial in plan.trials)
-    gaps = MOST_GAPS * soak.device.driver_options.n_cores
+    bounded = soak.bounded(plan.trials[-1])
+    gaps = bounded.gaps * soak.device.driver_options.n_cores
     records = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + gaps * _GAP_BYTES
     records += is_traced * _TRACE_BYTES
     n_rows = soak.planned_ns // soak.every_ns + 1
@@ -103,16 +103,14 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
         f"Memory: about {_size(_MEMORY_BYTES)}, and the device's own; it does not grow, and "
         "every row says what each program has."
     )
-    bounded = plan.trials[-1].bounded
-    one_in = bounded.one_in if bounded is not None else 1
     whole_ns = soak.planned_ns * len(plan.trials)
     segments = read_segments(out)
     left = sum(left_ns(soak, device, segments) for device in soak.subjects)
     missing = f"{length_words(left)} that are missing of " if left < whole_ns else ""
     yield (
         f"Time: {missing}{length_words(whole_ns)} in rows of "
-        f"{length_words(soak.every_ns)}. Recorded: the slowest packet of about {one_in:,}, and "
-        "what is lost."
+        f"{length_words(soak.every_ns)}. Recorded: the slowest packet of about "
+        f"{bounded.one_in:,}, and what is lost."
     )
 
 

@@ -32,7 +32,7 @@ MOST_KEPT = 2_000_000
 
 MOST_GAPS = 20_000_000
 """No more gaps of the device: 480 MB. They tell why packets were late, so there are as many as in
-an hour at 5000 a second, or a day at 230."""
+an hour at 5000 a second, or a day at 230. Fewer where the place has no room for them."""
 
 LIMITS_NS = (10_000, 100_000, 1_000_000, 10_000_000)
 """Packets slower than these are counted in every row, and than those that are required."""
@@ -86,7 +86,9 @@ class Soak:
         """Bound the records by the whole length of the soak, not by that of a segment."""
         per_ns = sent_packets(trial) / (trial.warm_up_ns + trial.duration_ns)
         one_in = round(per_ns * self.planned_ns / SLOW_KEPT)
-        return Bounded(min(1_000_000, max(100, one_in)), MOST_KEPT, MOST_GAPS)
+        room = trial.place.kind_options.gaps_most
+        gaps = MOST_GAPS if room is None else min(MOST_GAPS, room)
+        return Bounded(min(1_000_000, max(100, one_in)), MOST_KEPT, gaps)
 
 
 def plan_soak(

@@ -33,6 +33,11 @@ class PlacementOptions(BaseModel):
         del folder
         return dict(options)
 
+    @property
+    def gaps_most(self) -> int | None:
+        """How many gaps a program's log has room for there; None: as many as the disk has."""
+        return None
+
 
 @dataclass(frozen=True)
 class Tenant:

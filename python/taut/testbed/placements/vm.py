@@ -16,6 +16,7 @@ from pydantic import Field
 
 from taut.core.cpus import format_cpu_list
 from taut.records.documents.trial import Guest
+from taut.records.layout import GAP
 from taut.testbed.guest import image, qemu
 from taut.testbed.guest.judged import (
     RECOMMENDED,
@@ -63,6 +64,11 @@ class VmOptions(PlacementOptions):
         description="note in the guest who runs on the device's CPU, so that explain can tell its"
         " own stalls from its host's",
     )
+
+    @property
+    def gaps_most(self) -> int:
+        """The log lies in the guest's memory, half of which is hugepages: it may take an eighth."""
+        return (self.memory_mib << 20) // 8 // GAP.itemsize
 
 
 class VmPlacement:
