@@ -1,6 +1,7 @@
 """How an image is made, and what is said where it cannot be."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -70,6 +71,30 @@ def test_what_a_shared_object_is_linked_with_goes_along(tmp_path: Path) -> None:
     for library in image.linked([program]):
         assert in_root(tmp_path / "overlay", library).is_file()
     assert image.linked([program])
+
+
+@needs_tools
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs cc")
+def test_a_library_of_a_folder_of_its_own_is_where_a_guest_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guest's loader knows none of the host's folders, but those that every loader has."""
+    own = tmp_path / "own libraries"
+    own.mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(own))
+    Path("own.c").write_text("int own(void) { return 1; }")
+    Path("f.c").write_text("int own(void); int f(void) { return own(); }")
+    library = own / "libtaut_own.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "own.c", "-o", library], check=True)
+    words = ["f.c", "-o", "f.so", f"-L{own}", "-ltaut_own"]
+    subprocess.run(["cc", "-shared", "-fPIC", *words], check=True)
+    (tmp_path / "base.cpio").write_bytes(b"")
+
+    image.with_files(tmp_path / "base.cpio", [tmp_path / "f.so"], tmp_path)
+
+    there = in_root(tmp_path / "overlay", Path("/usr/lib/libtaut_own.so"))
+    assert there.read_bytes() == library.read_bytes()
 
 
 def in_root(root: Path, path: Path) -> Path:

@@ -7,6 +7,7 @@ archive behind the first: the kernel unpacks one over the other.
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,6 +26,11 @@ _PLUG_INS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_e1000", "
 _FOLDERS = ("proc", "sys", "dev", "run", "etc", "tmp", "out", "modules")
 # As Debian has them: a library has one path, and is loaded once, by whatever name it is asked for.
 _MERGED = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
+_LIBRARY = re.compile(r"^\t(?:\S+ => )?(/.+) \(0x[0-9a-f]+\)$", re.MULTILINE)
+"""A line of ldd's that names a file."""
+_LOADER_FOLDERS = tuple(
+    f"{usr}/{name}" for usr in ("", "/usr") for name in ("lib/x86_64-linux-gnu", "lib", "lib64")
+)
 _KEPT = 4
 
 
@@ -50,6 +56,7 @@ def base_image(kernel: Kernel, cache: Path) -> Path:
         with _building(cache) as folder:
             root = folder / "root"
             _fill(root, Path(busybox), programs, [*plug_ins, *libraries], kernel)
+            _have_found(libraries, root)
             new = pack(root, folder / "image")
             new.rename(image)
         _forget_old(cache, kernel.release)
@@ -80,8 +87,10 @@ def with_files(base: Path, files: Sequence[Path], folder: Path) -> Path:
     root = folder / "overlay"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir()
-    for file in (*files, *linked(files)):
+    libraries = linked(files)
+    for file in (*files, *libraries):
         _copy(file.absolute(), root)
+    _have_found(libraries, root)
     more = pack(root, folder / "overlay.cpio")
     image = folder / "image.cpio"
     with image.open("wb") as out:
@@ -147,10 +156,22 @@ def _copy(file: Path, root: Path) -> None:
 
 
 def linked(files: Sequence[Path]) -> list[Path]:
-    """Give what programs and plug-ins are linked with."""
+    """Give what programs and plug-ins are linked with, wherever it lies."""
     said = subprocess.run(["ldd", *files], capture_output=True, text=True, check=False).stdout
-    found = {word for word in said.split() if word.startswith(("/lib", "/usr/lib"))}
+    found = set(_LIBRARY.findall(said))
     return sorted(path for path in map(Path, found) if path.is_file() and path not in files)
+
+
+def _have_found(libraries: Sequence[Path], root: Path) -> None:
+    """Link libraries to where a loader looks that has no cache, variable or list of folders.
+
+    It looks there last: none takes the place of one that taut's programs find elsewhere.
+    """
+    for path in libraries:
+        link = root / "usr/lib" / path.name
+        if str(path.parent) not in _LOADER_FOLDERS and not os.path.lexists(link):
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path)
 
 
 def _plug_ins() -> list[Path]:
