@@ -36,7 +36,8 @@ static const struct option_spec options_table[] = {
 		OPTION(core),
 		.default_text = "",
 		.help = "the victim's; default: of a cause that acts on a core the last that "
-			"--victim may use; else the last isolated one, else the last allowed"},
+			"the main thread of --victim may use; else the last isolated one, else "
+			"the last allowed"},
 	{.name = "rate",
 		.metavar = "N/s",
 		.type = OPTION_STRING,
@@ -205,7 +206,12 @@ static int choose_core(int asked, struct injector_config *config, struct error *
 	else if (config->victim > 0 && acts_by_core(cause_table[config->cause]))
 		(void)sched_getaffinity(config->victim, sizeof(only), &only);
 	if (cores_choose(&only, NULL, &cores, error) < 0) {
-		error_prefix(error, "--core");
+		if (asked < 0 && config->victim > 0) {
+			error_prefix(error, "--victim %d", (int)config->victim);
+			error_append(error, "; give --core");
+		} else {
+			error_prefix(error, "--core");
+		}
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < CPU_SETSIZE; i++)

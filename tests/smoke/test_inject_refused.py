@@ -91,6 +91,18 @@ def test_without_a_second_cpu_what_needs_one_is_refused(one_core: Path):
 
 
 @pytest.mark.root
+@two_cores
+def test_a_victim_with_cores_that_are_not_ours_is_refused_by_its_name(one_core: Path):
+    enter = ("sh", "-c", 'echo $$ >"$0" && exec "$@"', str(one_core))
+
+    check_refused(
+        run("preemption", "--victim", str(os.getpid()), within=enter),
+        f": --victim {os.getpid()}: core {CORES[0]} is not for this process (its cpuset); it may "
+        f"use {CORE}; give --core",
+    )
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("cause", ["fifo-preemption", "throttled", "softirq"])
 def test_without_root_what_needs_it_is_refused(cause: str):
     other = ("setpriv", "--reuid", "65534", "--clear-groups")
