@@ -106,7 +106,35 @@ def test_rules_are_read_with_the_arguments_of_the_run(tmp_path: Path) -> None:
     lab = ("--set", "vars.address-groups.LAB=[10.0.0.0/8]")
 
     assert "my.rules:1: " in str(DRIVER.missing(given))
+    verbose = given.model_copy(update={"arguments": ("-v",)})
+    assert "my.rules:1: " in str(DRIVER.missing(verbose))
     assert DRIVER.missing(given.model_copy(update={"arguments": lab})) is None
+
+
+@pytest.mark.alone
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--nope",), "unrecognized option '--nope'"),
+        (("--set", "x"), "Invalid argument for --set, must be key=val"),
+        (("--set", "detect.profile=x"), "invalid value for detect.profile: 'x'. Valid options: "),
+    ],
+)
+def test_what_is_wrong_with_the_arguments_is_not_told_of_the_rules(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    skip_without(DRIVER)
+    rules = tmp_path / "my.rules"
+    rules.write_text("drop udp any any -> any any (sid:1;)\n")
+
+    given = SuricataOptions(mode="filter", rules=str(rules), arguments=arguments)
+
+    reason = str(DRIVER.missing(given))
+
+    assert f"arguments {' '.join(arguments)}: {said}" in reason
+    assert reason.endswith("; correct them or leave them out")
+    assert "\n" not in reason
 
 
 @pytest.mark.root

@@ -1,6 +1,7 @@
 """suricata: the intrusion prevention system, inline between two veth links by AF_PACKET."""
 
 import re
+import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ PROGRAM = Program(
 RING_PACKETS = 4096
 """What each of its two sockets holds of packets that wait."""
 _COUNTERS = "suricata-counters.json"
+_ERROR = re.compile(r"^(?:(?:E|Error): [\w-]+|\S*suricata): (.+?)\.?$", re.MULTILINE)
+"""What it says of a mistake: in its log, before it has one, and of an option (getopt)."""
 _AT_LINE = re.compile(r"from file (\S+) at line (\d+)")
 
 
@@ -55,7 +58,8 @@ class SuricataDriver(InlineDriver):
             done = subprocess.run(
                 [found.path, "-T", *arguments], capture_output=True, text=True, check=False
             )
-        return None if done.returncode == 0 else why_refused(rules, done.stdout + done.stderr)
+        said = done.stdout + done.stderr
+        return None if done.returncode == 0 else why_refused(rules, said, options.arguments)
 
     def _arguments(
         self, options: InlineOptions, folder: Path, interfaces: Sequence[str]
@@ -120,13 +124,15 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def why_refused(rules: Path, said: str) -> str:
-    """Put what it says of a bad rule into one line."""
-    errors = [line[2:].strip() for line in said.splitlines() if line.startswith("E:")]
+def why_refused(rules: Path, said: str, arguments: Sequence[str] = ()) -> str:
+    """Put what it says of a bad rule into one line, or of the arguments where it names no rules."""
+    errors = _ERROR.findall(said)
+    why = errors[0] if errors else "Suricata refuses it"
+    if arguments and not any(str(rules) in error for error in errors):
+        return f"arguments {shlex.join(arguments)}: {why}; correct them or leave them out"
     place = next(filter(None, map(_AT_LINE.search, errors)), None)
     where = str(rules) if place is None else f"{rules}:{place[2]}"
-    why = errors[0].partition(": ")[2] if errors else "Suricata refuses it"
-    return f"{where}: {why.rstrip('.')}; correct the rule or leave it out"
+    return f"{where}: {why}; correct the rule or leave it out"
 
 
 def configuration(interfaces: Sequence[str]) -> str:
