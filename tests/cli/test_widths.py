@@ -5,6 +5,7 @@ Of audit, plan, apply, verify, undo, cmdline, lint, effect and doctor their own 
 
 import os
 import pty
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +29,8 @@ from taut.cli.main import run_command
 from taut.cli.progress import TerminalProgress
 from taut.cli.quick_words import print_quick
 from taut.cli.trim_words import print_candidates, print_trim
+from taut.core.cpus import cpuset_cores
+from taut.experiment import runner
 from taut.explain.causes import CAUSES
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
@@ -42,6 +45,7 @@ from taut.self_test.late_acts import Control
 from taut.self_test.path_report import PathResults, print_paths
 from taut.self_test.path_trials import PathResult
 from taut.self_test.paths import PATHS
+from taut.testbed.core_locks import busy_cores
 from terminal import WIDE, WIDTHS, Terminal, assert_lines_fit
 
 EXAMPLE = Path(__file__).parents[2] / "examples/first-look.toml"
@@ -138,7 +142,12 @@ def test_explain_a_process(
     terminal.assert_fits(lambda: run_command(["explain", "999999999"]))
 
 
-def test_a_dry_run(terminal: Terminal) -> None:
+def test_a_dry_run(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is free on the disk, and who measures on the cores, may change between two of them."""
+    free, busy = shutil.disk_usage(EXAMPLE), busy_cores(cpuset_cores())
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(runner, "busy_cores", lambda _: busy)
+
     terminal.assert_no_word_is_broken(lambda: run_command(["run", str(EXAMPLE), "--dry-run"]))
 
 
