@@ -184,6 +184,9 @@ def test_packets_are_there_unless_none_were_recorded(record: str, tmp_path: Path
             _ = found.packets
     else:
         assert found.packets.n_rows == kept
+        found.path.joinpath("packets.parquet").unlink()
+        with pytest.raises(taut.InputError, match="`taut pack --without-records` leaves it out"):
+            _ = found.packets
 
 
 def test_a_damaged_table_is_said_in_one_line(tmp_path: Path) -> None:

@@ -108,7 +108,8 @@ def add_trial(run: Path, name: str, rows: list[dict[str, object]] | None, **meta
 @pytest.fixture
 def mixed(run: Path) -> Path:
     """The run above with trials that cannot be explained, or only in part."""
-    add_trial(run, "001-unrecorded", None, traffic={"record": "none"})
+    # As a run leaves it: its table of packets is there, and empty.
+    add_trial(run, "001-unrecorded", [], traffic={"record": "none"})
     add_trial(run, "002-silent", [packet(s, None) for s in range(5)])
     add_trial(run, "003-slow-only", normal(50), traffic={"record": "tail"})
     add_trial(run, "004-failed", None, status="failed", failure={"reason": "the device died"})
@@ -116,6 +117,8 @@ def mixed(run: Path) -> Path:
     add_trial(run, "005-overload", waiting)
     add_trial(run, "006-damaged", None)
     (run / "trials" / "006-damaged" / "packets.parquet").write_bytes(b"PAR1 and no more")
+    add_trial(run, "007-left-out", None, traffic={"record": "tail"})
+    (run / "trials" / "007-left-out" / "histogram.parquet").touch()
     return run
 
 
@@ -125,6 +128,7 @@ WHY = {
     "003-slow-only": "only its slow packets were recorded",
     "004-failed": "the trial failed (the device died)",
     "006-damaged": "a file of it is damaged (",
+    "007-left-out": "packets.parquet is not there; `taut pack --without-records` leaves it out",
 }
 
 

@@ -18,6 +18,7 @@ from taut.api.table import Derived, Table, parquet_table, table_of
 from taut.core.errors import InputError
 from taut.experiment.words import did_you_mean
 from taut.explain.read.events import EVENTS
+from taut.explain.tell.unexplained import LEFT_OUT, is_left_out
 from taut.records.documents.figures import Figures
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import (
@@ -150,11 +151,14 @@ class Trial:
         """One row a packet, warm-up and second receipts included; latency_ns is sent to received.
 
         `is_void`, `is_cold` and the like are the flags by name. A trial with `record = "tail"` has
-        about the slowest 1 % and what is odd. InputError: none were recorded.
+        about the slowest 1 % and what is odd. InputError: none were recorded, or they were left
+        out when it was packed.
         """
         why = 'packets were not recorded (record = "all" does); `distribution` has their figures'
         if self._directory.meta.traffic.record == "none":
             raise InputError(f"{self.name} packets: there are none: {why}")
+        if is_left_out(self._directory.packets, self._directory.meta):
+            why = LEFT_OUT
         return self._table("packets.parquet", why, _PACKET_COLUMNS)
 
     @property

@@ -26,11 +26,17 @@ def why_not(trial: Path, document: TrialDocument) -> str | None:
             "only its slow packets were recorded, and what is usual is not known; "
             "run it with record = 'all'"
         )
-    if not (trial / PACKETS).is_file():
-        if document.traffic.record == "all":
-            return LEFT_OUT
+    if is_left_out(trial / PACKETS, document):
+        return LEFT_OUT
+    # A trial without records has a table of them, too, an empty one.
+    if document.traffic.record == "none" or not (trial / PACKETS).is_file():
         return "no packets were recorded; run it with record = 'all'"
     return None
+
+
+def is_left_out(packets: Path, document: TrialDocument) -> bool:
+    """Whether packets were recorded, all or slow ones, and their table is not there."""
+    return document.traffic.record in ("all", ONLY_SLOW) and not packets.is_file()
 
 
 def conditions(normal: Normal, n_tail: int, events: Events) -> list[str]:
