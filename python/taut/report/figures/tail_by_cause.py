@@ -319,8 +319,7 @@ def _parts(panel: _Panel, stretch: Stretch) -> Iterator[tuple[CauseDocument, int
 def _word_layers(panel: _Panel, colour: alt.Color) -> list[alt.Chart]:
     """The trial's name above, how long its tail is, and the causes with their shares of it."""
     e = panel.explanation
-    of = "" if e.above_packets is None else f" recorded of {e.above_packets:,}"
-    tail = f"repetition {panel.trial.repetition}: {e.tail_packets:,}{of} packets above {e.over}"
+    tail = f"repetition {panel.trial.repetition}: {e.tail_packets:,} packets above {e.over}"
     of_lines = alt.Chart(alt.InlineData(values=panel.words))
     at = alt.Y("at:Q", scale=None, axis=None)
     heads = [
