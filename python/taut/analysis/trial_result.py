@@ -24,7 +24,6 @@ from taut.analysis.distribution import (
 from taut.analysis.episode import Threshold, find_episodes
 from taut.analysis.freed import give_back
 from taut.analysis.interrupts import INTERRUPTS, count_interrupts
-from taut.analysis.load import share_words
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import METRICS
 from taut.analysis.one_pass import OnePass, counted_in_one_pass
@@ -32,6 +31,7 @@ from taut.analysis.reconcile import by_warm_up, failed_sums
 from taut.analysis.statistics import COLD, MAIN, WITHOUT_VOID, Summary
 from taut.analysis.trial_names import device_of, load_of_trial
 from taut.analysis.trial_tables import DISTRIBUTION, write_or_remove
+from taut.analysis.trial_warnings import warnings_of
 from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
 from taut.capture.companions import KEPT_FRAMES
@@ -53,7 +53,6 @@ from taut.records.documents.generator import (
 from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.match import Capture
 from taut.records.documents.results import Episodes, Metrics, TrialFigures, TrialResult
-from taut.records.documents.trial import Dut
 from taut.records.rundir import TrialDirectory
 from taut.storage.engine import Engine
 
@@ -122,7 +121,7 @@ def _analysed(
         figures=figures,
         device_use=generator.device_use,
         energy=generator.energy,
-        warnings=tuple(_warnings(figures, generator, trial.meta.dut)),
+        warnings=tuple(warnings_of(figures, generator, trial.meta.dut)),
     )
     if figures.every_packet and (budgets := budgets_of(trial)) is not None:
         said = (*result.warnings, *problems(budgets))
@@ -323,35 +322,6 @@ def _episodes(
     if passed is not None:
         return passed.episodes(gaps, late_above_ns)
     return find_episodes(engine, gaps, late_above_ns)
-
-
-def _warnings(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> list[str]:
-    found: list[str] = [f"sums do not reconcile: {s}" for s in figures.sums_failures]
-    if not figures.rate_ok:
-        found.append(
-            f"rate: {figures.achieved_pps:.0f} of {figures.offered_pps:.0f} pkt/s achieved, "
-            f"{figures.unsent} unsent"
-        )
-    if figures.instrument_limited:
-        found.append(f"instrument-limited: {share_words(figures.void_share)} of packets are void")
-    least = figures.metrics.latency().min_ns
-    if least is not None and least < 0:
-        found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")
-    logs = {"generator": generator.gaps, "device": None if dut.stats is None else dut.stats.gaps}
-    for who, gaps in logs.items():
-        if gaps is not None and gaps.not_logged:
-            found.append(f"{gaps.not_logged} gaps of the {who} were not logged, only counted")
-    dropped = sum(port.rx_missed + port.rx_no_mbuf for port in generator.ports or ())
-    if dropped and figures.lost:
-        found.append(
-            f"the generator's own port dropped {dropped} frames: the loss is not the device's alone"
-        )
-    if not figures.warm.matched:
-        when = " after the warm-up" if figures.matched else ""
-        found.append(f"no packet came back{when}")
-    if dut.died is not None:
-        found.append(dut.died)
-    return found
 
 
 def _with_capture(

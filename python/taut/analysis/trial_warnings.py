@@ -1,0 +1,45 @@
+"""What results.json warns of in a trial, by what generator and device counted."""
+
+from collections.abc import Iterator
+
+from taut.analysis.load import share_words
+from taut.records.documents.generator import GapCounters, GeneratorResult
+from taut.records.documents.results import TrialFigures
+from taut.records.documents.trial import Dut
+
+
+def warnings_of(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> list[str]:
+    """Give what is odd in a trial's counters, one line each."""
+    found: list[str] = [f"sums do not reconcile: {s}" for s in figures.sums_failures]
+    if not figures.rate_ok:
+        found.append(
+            f"rate: {figures.achieved_pps:.0f} of {figures.offered_pps:.0f} pkt/s achieved, "
+            f"{figures.unsent} unsent"
+        )
+    if figures.instrument_limited:
+        found.append(f"instrument-limited: {share_words(figures.void_share)} of packets are void")
+    least = figures.metrics.latency().min_ns
+    if least is not None and least < 0:
+        found.append(f"negative latency: {least} ns; the clock or the stamps are wrong")
+    for who, gaps in _logs(generator, dut):
+        if gaps is not None and gaps.not_logged:
+            found.append(f"{gaps.not_logged} gaps of {who} were not logged, only counted")
+    dropped = sum(port.rx_missed + port.rx_no_mbuf for port in generator.ports or ())
+    if dropped and figures.lost:
+        found.append(
+            f"the generator's own port dropped {dropped} frames: the loss is not the device's alone"
+        )
+    if not figures.warm.matched:
+        when = " after the warm-up" if figures.matched else ""
+        found.append(f"no packet came back{when}")
+    if dut.died is not None:
+        found.append(dut.died)
+    return found
+
+
+def _logs(generator: GeneratorResult, dut: Dut) -> Iterator[tuple[str, GapCounters | None]]:
+    """Give what each polling thread counted of its gaps; a chain has one a hop."""
+    yield "the generator", generator.gaps
+    hops = [(hop.name, hop.stats) for hop in dut.hops or ()]
+    for who, stats in [("the device", dut.stats), *hops]:
+        yield who, None if stats is None else stats.gaps
