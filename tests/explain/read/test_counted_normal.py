@@ -96,11 +96,25 @@ def test_how_many_are_above_the_threshold_is_counted_not_taken_from_the_records(
     document = as_document(found)
 
     assert (found.n_tail, document.tail_packets, document.above_packets) == (10, 10, 100)
-    assert "of 100 packets above p99 the slowest 10 were recorded" in found.notes[-1]
+    assert "of 100 packets above p99 only 10 were recorded" in found.notes[-1]
     assert "10 recorded of 100 packets above p99 (1 µs)" in summary(document)
     # Above the time all are recorded that there are.
     whole = as_document(explain_trial(trial, Options(over="60us")))
     assert (whole.tail_packets, whole.above_packets) == (0, None)
+
+
+def test_a_packet_that_is_rounded_down_to_the_threshold_was_recorded(tmp_path: Path) -> None:
+    # Seven of them are counted a nanosecond above the threshold, and recorded at it.
+    rows = [packet(s * 900, 1_000 if s < 7 else 50_000) for s in range(10)]
+    trial = slow_ones(tmp_path, rows, {1_000: 990, 1_001: 7, 50_000: 3})
+
+    found = explain_trial(trial, Options(over="p99"))
+
+    assert (found.threshold_ns, found.n_tail, found.n_above) == (1_000, 3, 3)
+    assert not any("were recorded: causes" in note for note in found.notes)
+    # One that is not there is missed all the same.
+    trial = slow_ones(tmp_path / "less", rows, {1_000: 990, 1_001: 6, 50_000: 4})
+    assert explain_trial(trial, Options(over="p99")).n_above == 10
 
 
 def test_of_slow_packets_alone_every_verdict_is_a_guess_and_told_as_one(tmp_path: Path) -> None:

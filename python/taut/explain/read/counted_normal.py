@@ -13,14 +13,17 @@ from taut.records.documents.trial import TrialDocument
 
 HISTOGRAM = "histogram.parquet"
 
+_ROUNDED_NS = 1
+"""A latency is counted as one number is rounded, and recorded as the difference of two that are."""
+
 
 def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Normal:
     """Find the threshold as read_normal does, of all packets, recorded or not."""
     wanted = [("series", "=", "service"), ("is_cold", "=", False)]
     rows = pq.read_table(trial / HISTOGRAM, filters=wanted)
     order = np.argsort(rows["value_ns"].to_numpy(), kind="stable")
-    values = rows["value_ns"].to_numpy()[order]
-    cumulated = np.cumsum(rows["n"].to_numpy()[order])
+    values, counts = (rows[name].to_numpy()[order] for name in ("value_ns", "n"))
+    cumulated = np.cumsum(counts)
     n = int(cumulated[-1]) if cumulated.size else 0
     if not n:
         raise InputError(f"{trial.name}: no packet came back; no latency to explain")
@@ -48,4 +51,5 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
         n_gone=warm("lost") + warm("unsent"),
         is_partial=True,
         n_above=n - int(cumulated[at - 1]) if at else n,
+        n_at_edge=int(np.sum(counts[at:][values[at:] <= threshold_ns + _ROUNDED_NS])),
     )

@@ -52,6 +52,12 @@ class Normal:
     n_gone: int  # lost, or refused by the transmit call
     is_partial: bool = False  # only slow packets were recorded: the others cannot speak
     n_above: int = 0  # of those that are above the threshold; fewer may have been recorded
+    n_at_edge: int = 0  # of those above, so many may be at the threshold by their records
+
+    def n_beside(self, n_recorded: int) -> int:
+        """Give how many are above the threshold, where so many of them were recorded."""
+        is_short = n_recorded + self.n_at_edge < self.n_above
+        return self.n_above if is_short else n_recorded
 
     @property
     def is_overloaded(self) -> bool:

@@ -48,10 +48,10 @@ def conditions(normal: Normal, n_tail: int, events: Events) -> list[str]:
             "cause, are not known, so that every verdict is a guess (maybe); `taut run` with "
             "record = 'all' knows them, for as long as there is room"
         )
-    if n_tail < normal.n_above:
+    if n_tail < normal.n_beside(n_tail):
         words.append(
-            f"of {normal.n_above:,} packets above {normal.over} the slowest {n_tail:,} were "
-            "recorded: causes and shares are of those"
+            f"of {normal.n_above:,} packets above {normal.over} only {n_tail:,} were recorded: "
+            "causes and shares are of those"
         )
     if normal.is_overloaded:
         due = normal.n_packets + normal.n_gone
