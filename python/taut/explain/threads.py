@@ -11,10 +11,12 @@ import pyarrow as pa
 from taut.core.errors import InputError
 from taut.core.timings import stage
 from taut.core.units import format_ns
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL
 from taut.explain.judge.device import (
     NOTES,
     SLEEPS,
     Kind,
+    Logged,
     holds_of,
     judge_program,
     judge_waking,
@@ -60,6 +62,7 @@ class Threads:
     words: tuple[str, ...]
     kind: Kind
     vetoed: VetoCounts
+    logged: Logged
 
     @property
     def verdicts(self) -> list[GapVerdicts]:
@@ -93,6 +96,7 @@ def judge_threads(
     kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
     of_device, words = _loops_of_device(document, trace.gaps, options)
     loops = [_loop_of_generator(document, options)]
+    logged_for = _logged_for(trace.gaps, document.dut, loops, of_device)
     words += _not_known(trace, document.dut, kind, [*loops, *of_device])
     if kind is Kind.LOGGED:
         loops += of_device
@@ -131,7 +135,21 @@ def judge_threads(
         tuple(words),
         kind,
         VetoCounts(n_vetoed, logged.n_vetoed[0]),
+        logged_for,
     )
+
+
+def _logged_for(
+    gaps: Gaps, dut: Dut, of_generator: Sequence[_Loop], of_device: Sequence[_Loop]
+) -> Logged:
+    """Say for how long there are logs: one that did not take all gaps ends with its last."""
+
+    def until_ns(loops: Sequence[_Loop]) -> int:
+        ends = [gaps.end_ns.get(loop.name, BEFORE_ALL) for loop in loops if loop.not_logged]
+        return min(ends, default=AFTER_ALL)
+
+    from_ns = BEFORE_ALL if dut.logged_from_ns is None else dut.logged_from_ns
+    return Logged(from_ns, until_ns(of_device), until_ns(of_generator))
 
 
 def _traced(trace: Trace, core: int, calibration: Calibration, is_guest: bool | None) -> Traced:

@@ -28,7 +28,7 @@ from taut.explain.read.packets import Normal, Tail, read_normal, read_tail
 from taut.explain.read.passages import Passages
 from taut.explain.read.recorded import recorded_in, survey
 from taut.explain.read.senders import join_senders
-from taut.explain.read.spans import merged, skipped_spans
+from taut.explain.read.spans import Stretches, merged, skipped_spans
 from taut.explain.tell.episodes import (
     cause_totals,
     episode_table,
@@ -77,16 +77,12 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         ring_keeps=document.dut.link not in DROPPING,
-        # A stall that no log tells of may hide behind a queue. Where only slow packets were
-        # recorded, nothing recorded is no silence.
-        silences=passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1))
-        if hides_stalls(threads.kind, document.dut) and not normal.is_partial
-        else None,
+        silences=_silences(threads, document, passages, tail, normal),
     )
     judged = judge_packets(tail, blame, normal, device)
     n_tail, verdicts = int(np.count_nonzero(tail.is_late)), threads.verdicts
     more = (*conditions(normal, n_tail, trace.survey.marks), *words_of_guest(trial, document))
-    lacking = partial(lacks, threads.kind, document.dut)
+    lacking = partial(lacks, threads.kind, document.dut, threads.logged)
     return Explanation(
         name=document.name or trial.name,
         over=options.over,
@@ -118,6 +114,18 @@ def _normal(trial: Path, document: TrialDocument, over: str) -> Normal:
     if document.traffic.record == ONLY_SLOW:
         return read_counted_normal(trial, document, over)
     return read_normal(trial / PACKETS, over)
+
+
+def _silences(
+    threads: Threads, document: TrialDocument, passages: Passages, tail: Tail, normal: Normal
+) -> Stretches | None:
+    """Give times in which a stall that no log tells of may be; None: there is no such stall."""
+    if normal.is_partial and len(tail):
+        # Nothing recorded is no silence here: a time without a log may be all stalls.
+        return threads.logged.beside(int(tail.sent_ns.min()), int(tail.received_ns.max()))
+    if normal.is_partial or not hides_stalls(threads.kind, document.dut, threads.logged):
+        return None
+    return passages.silences(_SILENT_INTERVALS * max(normal.mean_interval_ns, 1))
 
 
 def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:

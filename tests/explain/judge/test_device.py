@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from taut.explain.judge.device import SWITCH, Kind, hides_stalls, kind_of, lacks
+from taut.explain.judge.device import SWITCH, Kind, Logged, hides_stalls, kind_of, lacks
 from taut.records.documents.json_form import parse, plain
 from taut.records.documents.trial import Dut, DutStats, Holds, Hop, PortCounters
 
@@ -48,6 +48,6 @@ def test_what_a_device_said_is_the_same_after_it_was_written_and_read() -> None:
 def test_a_chain_hides_what_its_switch_does(options, hops, hides, lacking) -> None:
     dut = Dut(driver="chain", options=options, hops=hops)
 
-    assert hides_stalls(Kind.LOGGED, dut) is hides
-    assert lacks(Kind.LOGGED, dut, 0) == lacking
-    assert hides_stalls(Kind.PROGRAM, dut)
+    assert hides_stalls(Kind.LOGGED, dut, Logged()) is hides
+    assert lacks(Kind.LOGGED, dut, Logged(), 0, 9) == lacking
+    assert hides_stalls(Kind.PROGRAM, dut, Logged())

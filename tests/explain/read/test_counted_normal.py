@@ -141,3 +141,29 @@ def test_so_is_a_queue_of_them(tmp_path: Path) -> None:
 
     assert story.cause == "queueing"
     assert "late: perhaps it waited behind" in story.line
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"stats": {"gaps": {}}}, "queueing"),
+        # Its log was full, or it was restarted: nothing says whether it stood still.
+        ({"stats": {"gaps": {"not_logged": 3}}}, "unknown"),
+        ({"stats": {"gaps": {}}, "logged_from_ns": 20 * MS}, "unknown"),
+    ],
+)
+def test_no_queue_is_told_while_the_device_has_no_log(
+    tmp_path: Path, changes: dict[str, Any], cause: str
+) -> None:
+    rows = held(normal(3_000), 10 * MS + 5_000, 15 * MS + 5_000)
+    slow = [row for row in rows if row["received_ns"] - row["sent_ns"] > 20_000]
+    traffic = {"duration_ns": 30 * MS, "warm_up_ns": 0, "record": "tail"}
+    dut = {"driver": "taut_forward", "options": {}, **changes}
+    quiet = MadeTrace().vector(1, 2)
+    trial = write_trial(tmp_path, slow, [], quiet, meta={"dut": dut, "traffic": traffic})
+    write(trial, {1_100: 2_500, 2_000_000: 500})
+
+    told = {c.cause: c.n_packets for c in explain_trial(trial, Options(over="20us")).causes}
+
+    assert max(told, key=lambda name: told[name]) == cause
+    assert ("queueing" in told) == (cause == "queueing")

@@ -71,3 +71,29 @@ def test_before_its_restart_a_device_is_not_said_to_have_polled_all_the_time(tmp
     assert "missing: the device's log of gaps: it was restarted" in before.line
     assert "polled all the time" in after.line
     assert any("begins 20 ms after the first packet was due" in note for note in found.notes)
+
+
+def test_after_its_log_was_full_a_device_is_not_said_to_have_polled_all_the_time(tmp_path):
+    logged = (5 * MS + 5_000, 8 * MS + 5_000)
+    rows = held(held(normal(3_000), *logged), 10 * MS + 5_000, 15 * MS + 5_000)
+    stats = {"gaps": {"per_packet_ns": 250, "not_logged": 3}}
+    meta = {"dut": {"driver": "taut_forward", "options": {}, "stats": stats}}
+    trial = write_trial(tmp_path, rows, [(*logged, "forwarder")], QUIET, meta=meta)
+
+    found = explain_trial(trial, Options(over="20us"))
+    told, after = sorted(found.worst, key=lambda story: story.start_ns)
+
+    assert told.gap is not None
+    assert after.cause == "unknown"
+    assert "missing: the rest of the device's log of gaps" in after.line
+
+
+def test_nor_is_a_generator_whose_log_was_full(tmp_path):
+    rows, sent, _ = late(50_000)
+    full = {"counters": {}, "gaps": {"not_logged": 1}}
+    meta = {"dut": {"driver": "loopback"}, "generator": full}
+    gap = (sent - 900_000, sent - 800_000, "generator")
+
+    line = line_of(write_trial(tmp_path, rows, [gap], QUIET, meta=meta))
+
+    assert "missing: the rest of the generator's log of gaps" in line

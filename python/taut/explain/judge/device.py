@@ -14,6 +14,7 @@ import numpy as np
 
 from taut.dut.transmit import AS_L2FWD, parse_transmit
 from taut.dut.wait import POLL
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.kept import kept
 from taut.explain.judge.stalls import judge_found
@@ -23,7 +24,7 @@ from taut.explain.read.events import Events, TraceNotes
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
 from taut.explain.read.senders import join_senders
-from taut.explain.read.spans import Spans
+from taut.explain.read.spans import Spans, Stretches
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.layers import with_unseen_switches
 from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
@@ -87,6 +88,9 @@ ASLEEP = (
 RESTARTED = "the device's log of gaps: it was restarted, and the log begins after that"
 """What a verdict lacks of what was sent before the device was restarted."""
 
+FULL = "the rest of {whose} log of gaps: more were counted than logged, and it ends before that"
+"""What a verdict lacks of what was under way after the last gap that was logged."""
+
 _LEAST_NEW = 2
 """A stall that gaps of the log cover by 1 / _LEAST_NEW of its length or more is theirs."""
 
@@ -100,19 +104,48 @@ def has_switch(dut: Dut) -> bool:
     return bool(dut.hops) and dut.options.get("switch") is not None
 
 
-def hides_stalls(kind: Kind, dut: Dut) -> bool:
+@dataclass(frozen=True)
+class Logged:
+    """From when to when logs of gaps are there; of stalls before and after that nothing is known.
+
+    A device that is restarted begins a new one, and one that is full ends with its last gap.
+    """
+
+    from_ns: int = BEFORE_ALL
+    until_ns: int = AFTER_ALL
+    generator_until_ns: int = AFTER_ALL
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all gaps of the device are there."""
+        return (self.from_ns, self.until_ns) == (BEFORE_ALL, AFTER_ALL)
+
+    def beside(self, first_ns: int, last_ns: int) -> Stretches:
+        """Give the times between two moments for which the device has no log."""
+        start = np.array([first_ns, max(self.from_ns, self.until_ns)])
+        end = np.array([self.from_ns, last_ns])
+        return start[start < end], end[start < end]
+
+
+def hides_stalls(kind: Kind, dut: Dut, logged: Logged) -> bool:
     """Whether the device may stand still without a log that tells; one that is awake does not."""
-    is_whole = dut.logged_from_ns is None
-    return kind is not Kind.LOGGED or sleeps(dut) or has_switch(dut) or not is_whole
+    return kind is not Kind.LOGGED or sleeps(dut) or has_switch(dut) or not logged.is_whole
 
 
-def lacks(kind: Kind, dut: Dut, sent_ns: int) -> str:
+def lacks(kind: Kind, dut: Dut, logged: Logged, sent_ns: int, received_ns: int) -> str:
     """What the verdict of a packet lacks whose device was not watched then; empty: it was."""
-    if dut.logged_from_ns is not None and sent_ns < dut.logged_from_ns:
+    if sent_ns < logged.from_ns:
         return RESTARTED
+    last_ns = max(sent_ns, received_ns)
+    if last_ns > logged.until_ns:
+        return FULL.format(whose="the device's")
     if sleeps(dut):
         return ASLEEP
-    return SWITCH if has_switch(dut) else MISSING.get(kind, "")
+    if has_switch(dut):
+        return SWITCH
+    if kind in (Kind.NONE, Kind.LOGGED) and last_ns > logged.generator_until_ns:
+        return FULL.format(whose="the generator's")
+    return MISSING.get(kind, "")
 
 
 NOTES = {

@@ -75,6 +75,8 @@ class Gaps:
     rest: tuple[Rest, ...]
     handled: Mapping[str, Handled]
     """By thread; one that handled no packet in a gap is not there."""
+    end_ns: Mapping[str, int]
+    """When the last gap ended that each thread logged, judged or not."""
 
     def of(self, thread: str) -> Iterator[pa.Table]:
         """Read the gaps of one thread that are to be judged, in the order of time."""
@@ -96,6 +98,7 @@ class _Sums:
     """What is gathered of one thread while the file is read."""
 
     last_ns: int = BEFORE_ALL
+    end_ns: int = BEFORE_ALL
     is_in_order: bool = True
     n: int = 0
     n_handled: int = 0
@@ -137,6 +140,7 @@ def read_gaps(path: Path, explainable: Explainable) -> Gaps:
             for thread, of in sums.items()
             if of.n_handled
         },
+        {thread: of.end_ns for thread, of in sums.items()},
     )
 
 
@@ -161,9 +165,10 @@ def _lengths(table: pa.Table) -> Ints:
 
 
 def _add(sums: _Sums, own: pa.Table, chosen: Mask) -> None:
-    start, _ = _times(own)
+    start, end = _times(own)
     sums.is_in_order &= start[0] >= sums.last_ns and is_in_order(start)
     sums.last_ns = int(start[-1])
+    sums.end_ns = max(sums.end_ns, int(end.max()))
     lengths, n_packets = _lengths(own), own["n_packets"].to_numpy().astype(np.int64)
     busy = n_packets > 0
     sums.n_handled += int(n_packets.sum())

@@ -32,11 +32,12 @@ def tell_episodes(
     device: OneLine | None,
     generator: OneLine | None,
     n: int,
-    lacking: Callable[[int], str],
+    lacking: Callable[[int, int], str],
 ) -> tuple[EpisodeStory, ...]:
     """Describe the worst episodes.
 
-    `lacking` says what lacks where no device was watched when a packet was sent, or one that slept.
+    `lacking` says what lacks where no device was watched when a packet was under way, from its
+    sending to its receipt, or one that slept.
     """
     return tuple(
         _tell(judged, int(e), device, generator, lacking)
@@ -49,7 +50,7 @@ def _tell(
     episode: int,
     device: OneLine | None,
     generator: OneLine | None,
-    lacking: Callable[[int], str],
+    lacking: Callable[[int, int], str],
 ) -> EpisodeStory:
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
     late = tail.is_late[rows]
@@ -59,7 +60,8 @@ def _tell(
     missing = gap.missing if gap is not None else ()
     if gap is None or cause is causes.MEASURER:
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
-        missing = tuple(_missing(cause, device, dark, lacking(int(tail.sent_ns[worst]))))
+        lacked = lacking(int(tail.sent_ns[worst]), int(tail.received_ns[worst]))
+        missing = tuple(_missing(cause, device, dark, lacked))
         if any(POLLED in words for words in missing):
             missing = _beside(judged, worst, device, generator) or missing
     grade = LETTERS[int(judged.grade[rows].max())]
