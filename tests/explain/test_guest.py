@@ -117,6 +117,20 @@ def test_without_a_trace_of_the_guest_only_that_is_told(tmp_path):
     assert "guest and host were not both traced then" in nothing.line
 
 
+def test_who_had_the_core_after_a_loss_is_not_known_until_the_next_switch(tmp_path):
+    own = MadeTrace().switch(START + 100, DEVICE, KWORKER)
+    own.add(START + 900_000, "lost", 0, START + 950_000).switch(END + MS, KWORKER, DEVICE)
+
+    found = explain(tmp_path / "lost", NOTHING, own)
+
+    assert "guest and host were not both traced then" in only_story(found).line
+    assert not any("stalls of 1 ms or more in the guest" in note for note in found.notes)
+    # Until the loss it is known, and so from the next switch on.
+    own = MadeTrace().add(START - 900, "lost", 0, START - 800)
+    own.switch(START + 100, DEVICE, KWORKER).add(END - 900, "lost", 0, END - 800)
+    assert 'ran "kworker/1:0" instead' in only_story(explain(tmp_path / "had", NOTHING, own)).line
+
+
 @pytest.mark.parametrize(("error_ns", "cause"), [(499_000, "preemption"), (501_000, "unknown")])
 def test_a_gap_of_a_few_errors_of_the_clocks_is_nobodys(tmp_path, error_ns, cause):
     story = only_story(explain(tmp_path, BUSY, MadeTrace(), error_ns=error_ns))

@@ -23,7 +23,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.events import Events, read_events, read_notes
-from taut.explain.read.spans import Spans
+from taut.explain.read.spans import Spans, Stretches, lost_spans, merged, overlaps
 from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.trial import Guest, TrialDocument
 
@@ -79,6 +79,8 @@ def stalls_of_guest(trial: Path, document: TrialDocument) -> list[StallOfGuest] 
         half = (end_ns - start_ns) // 2
         if in_guest.total() >= half:
             whose, who = GUEST, _most(in_guest, names[0])
+        elif any(side.is_unknown(*map(np.atleast_1d, (start_ns, end_ns)))[0] for side in sides):
+            continue
         elif on_host.total() >= half:
             whose, who = HOST, _most(on_host, names[1])
         else:
@@ -121,6 +123,12 @@ class _Away:
     start_ns: Ints
     end_ns: Ints
     instead: Ints
+    unknown: Stretches
+    """When events were lost, and until the switch after that: who had it then is not known."""
+
+    def is_unknown(self, start_ns: Ints, end_ns: Ints) -> Mask:
+        """Mark the times in part of which it is not known who had it."""
+        return overlaps(start_ns, end_ns, *self.unknown)
 
     def during(self, start_ns: int, end_ns: int) -> Counter[int]:
         """Give for how long each had it within a time."""
@@ -162,6 +170,7 @@ class Inside:
         runs, calls the kernel or sleeps.
         """
         spans, is_traced = verdicts.spans, self._is_traced(verdicts.spans)
+        is_known = is_traced & ~self._meets_a_loss(spans)
         half = spans.length_ns // 2
         none = np.zeros(len(spans), np.int64)
         inside, outside = self.sides or (None, None)
@@ -174,7 +183,7 @@ class Inside:
                 spans.length_ns < _CLOCK_ERRORS * self.error_ns,
                 is_traced & (away_ns >= half),
                 is_told | spans.is_skipped,
-                ~is_traced | spans.is_unseen,
+                ~is_known | spans.is_unseen,
                 off_ns >= half,
             ],
             ["", _TOO_SHORT, _OF_GUEST, "", _NOT_TRACED, _OF_HOST],
@@ -191,6 +200,12 @@ class Inside:
         first_ns, last_ns = self.window_ns or (BEFORE_ALL, AFTER_ALL)
         whole: Mask = (spans.start_ns >= first_ns) & (spans.end_ns <= last_ns)
         return whole & (self.sides is not None)
+
+    def _meets_a_loss(self, spans: Spans) -> Mask:
+        lost = np.zeros(len(spans), bool)
+        for side in self.sides or ():
+            lost |= side.is_unknown(spans.start_ns, spans.end_ns)
+        return lost
 
 
 def inside_of(trial: Path, document: TrialDocument) -> Inside | None:
@@ -252,9 +267,12 @@ def _away(events: Events, cpu: int, thread: int) -> _Away:
     switches = events.take(events.of("switch") & (events.cpu == cpu))
     # record_format.h: the lower half of each argument is the thread.
     after = (switches.arg1 & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    ends = np.append(switches.time_ns, AFTER_ALL)[1:]
+    begins, ends = switches.time_ns, np.append(switches.time_ns, AFTER_ALL)[1:]
+    lost, until = lost_spans(events, cpu)
+    ends = np.minimum(ends, np.append(lost, AFTER_ALL)[np.searchsorted(lost, begins)])
+    until = np.append(begins, AFTER_ALL)[np.searchsorted(begins, until)]
     others = after != thread
-    return _Away(switches.time_ns[others], ends[others], after[others])
+    return _Away(begins[others], ends[others], after[others], merged(lost, until))
 
 
 def _gaps(
