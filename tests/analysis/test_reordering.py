@@ -1,6 +1,12 @@
 """Reordering after RFC 4737, held to its own examples and definitions."""
 
+import tracemalloc
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +14,8 @@ from hypothesis import strategies as st
 from made_rows import row, write_rows
 from taut.analysis.reordering import Reordering, read_reordering, reordering_of
 from taut.records.layout import PacketFlag
+
+LOST = st.sets(st.integers(0, 11))
 
 
 @pytest.mark.parametrize(
@@ -29,12 +37,13 @@ def test_the_examples_come_out(arrived, found):
     assert reordering_of(np.array(arrived, np.int64)) == found
 
 
-@given(st.permutations(range(12)))
-def test_it_is_what_the_definitions_say(order):
-    late = [i for i in range(12) if any(order[j] > order[i] for j in range(i))]
+@given(st.permutations(range(12)), LOST)
+def test_it_is_what_the_definitions_say(sent, lost):
+    order = [seq for seq in sent if seq not in lost]
+    late = [i for i in range(len(order)) if any(order[j] > order[i] for j in range(i))]
     extents = [i - min(j for j in range(i) if order[j] > order[i]) for i in late]
     by_n = [
-        sum(all(order[j] > order[i] for j in range(i - n, i)) for i in range(n, 12))
+        sum(all(order[j] > order[i] for j in range(i - n, i)) for i in range(n, len(order)))
         for n in range(1, 12)
     ]
 
@@ -43,6 +52,35 @@ def test_it_is_what_the_definitions_say(order):
     assert found.n_reordered == len(late)
     assert found.longest_extent == max(extents, default=None)
     assert list(found.n_by_n) == [n for n in by_n if n]
+
+
+@given(st.permutations(range(12)), LOST, st.integers(1, 12))
+def test_batch_by_batch_it_is_the_same(order, lost, batch_rows):
+    arrived = [seq for seq in order if seq not in lost]
+    rows = [row(seq, seq, 100 + n) for n, seq in enumerate(arrived)]
+
+    with TemporaryDirectory() as folder:
+        packets = write_rows(Path(folder), rows)
+        found = read_reordering(packets, batch_rows)
+
+    assert found == reordering_of(np.array(arrived, np.int64))
+
+
+def test_it_takes_no_more_memory_for_more_packets(tmp_path):
+    n, pair = 1 << 19, [5_001, 5_000]
+    seq = np.arange(n)
+    seq[5_000:5_002] = pair
+    zeros = np.zeros(n, np.int64)
+    columns = {"seq": seq, "direction": zeros, "received_ns": seq, "flags": zeros}
+    pq.write_table(pa.table(columns), tmp_path / "packets.parquet", row_group_size=1 << 14)
+
+    tracemalloc.start()
+    found = read_reordering(tmp_path / "packets.parquet", batch_rows=1 << 14)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert found == Reordering(1, 1, (1,))
+    assert most_bytes < 8 * n
 
 
 def test_directions_are_apart_and_the_warm_up_is_left_out(tmp_path):
