@@ -154,6 +154,7 @@ static void print_gaps(struct json *json, const struct generator *g)
 	json_u64(json, "work_ns", clock_ns(log->work_ticks, g->tsc_hz));
 	json_u64(json, "longest_granted_ns",
 		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
+	json_u64(json, "full_ring_packets", g->loop.gaps.n_full);
 	json_end(json);
 }
 

@@ -23,6 +23,7 @@ from generator_run import (
     wait_until_sending,
 )
 from taut.core.binaries import find_binary
+from taut.explain.judge.held import RING_PACKETS
 from taut.records import layout
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult, PortDrops
 from taut.records.documents.json_form import read_document
@@ -98,6 +99,14 @@ def test_what_its_ports_dropped_is_told_of_each_that_receives(tmp_path: Path):
 
     ports = read_document(GeneratorResult, tmp_path / GENERATOR_FILE).ports
     assert ports == (PortDrops(), PortDrops())
+
+
+def test_how_many_packets_fill_its_ring_is_told(tmp_path: Path):
+    run(tmp_path, *LOOP, *QUICK)
+
+    gaps = read_document(GeneratorResult, tmp_path / GENERATOR_FILE).gaps
+    assert gaps is not None
+    assert gaps.full_ring_packets == RING_PACKETS
 
 
 def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):

@@ -14,7 +14,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.guest import inside_of, words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
-from taut.explain.judge.held import DROPPING
+from taut.explain.judge.held import ring_packets_of
 from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.traced import Traced
@@ -42,6 +42,7 @@ from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import ONLY_SLOW, PACKETS, conditions, why_not
 from taut.explain.threads import Threads, judge_threads
 from taut.records.documents.explanation import CountersMoved
+from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, Hop, TrialDocument
 from taut.records.rundir import RunDirectory
@@ -68,6 +69,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     if threads.kind is Kind.KERNEL:
         threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
     device, generator = on_one_line(threads.device), on_one_line([threads.generator])
+    sent = document.generator or GeneratorResult()
     blame = blame_packets(
         tail,
         normal,
@@ -76,7 +78,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
-        ring_keeps=document.dut.link not in DROPPING,
+        ring_packets=ring_packets_of(document.dut.link, sent.gaps),
         silences=_silences(threads, document, passages, tail, normal),
     )
     judged = judge_packets(tail, blame, normal, device)

@@ -11,14 +11,23 @@ from taut.explain.arrays import Ints, Mask
 from taut.explain.judge.cover import covered_by
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans
+from taut.records.documents.generator import GapCounters
 
 RING_PACKETS = 960
-"""At least so many packets wait in the generator's receive ring when it is full: the 1024 places
-that it has over taut's links, less one burst of its receive calls (gap_watch_set_ring of
-dataplane/generator/gap_watch.c)."""
+"""At least so many packets wait in the generator's receive ring when it is full, where
+generator.json does not say: the 1024 places that it has over taut's links, less one burst of its
+receive calls (gap_watch_set_ring of dataplane/generator/gap_watch.c)."""
 
 DROPPING = ("veth", "xdp")
 """Links of which the kernel drops what finds the generator's ring full, and makes nobody wait."""
+
+
+def ring_packets_of(link: str | None, gaps: GapCounters | None) -> int | None:
+    """Give how many packets fill the generator's ring; None: a full one makes nobody wait."""
+    if link in DROPPING:
+        return None
+    told = None if gaps is None else gaps.full_ring_packets
+    return RING_PACKETS if told is None else told
 
 
 def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
@@ -28,17 +37,20 @@ def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
 
 
 def held_back(
-    tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints, *, ring_keeps: bool
+    tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints, ring_packets: int | None
 ) -> tuple[Mask, Ints]:
     """Mark the packets that were held back so, and give the gap of the generator, -1: none.
 
     `needed_ns` is the latency to explain; for `stood_ns` of it a batch waited for the generator.
-    `ring_keeps`: a full receive ring of the generator's keeps the device waiting.
+    So many packets fill the generator's receive ring, which keeps the device waiting then; None: it
+    does not.
     """
     if not len(generator):
         return np.zeros(len(tail), bool), np.full(len(tail), -1)
     in_batch = tail.is_late & (stood_ns > 0) & (2 * stood_ns >= needed_ns)
-    full = np.flatnonzero(_filled_ring(tail, generator) & ring_keeps)
+    full = np.empty(0, np.int64)
+    if ring_packets is not None:
+        full = np.flatnonzero(_in_ring(tail, generator) >= ring_packets)
     # The latest such gap that had ended when the packet was back.
     at = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
     ends = generator.end_ns[full[np.maximum(at, 0)]] if len(full) else np.zeros(len(tail), np.int64)
@@ -48,11 +60,11 @@ def held_back(
     return in_batch | by_ring, np.where(in_batch | by_ring, gap, -1)
 
 
-def _filled_ring(tail: Tail, generator: Spans) -> Mask:
-    """Mark the gaps of the generator after which its receive ring was full."""
+def _in_ring(tail: Tail, generator: Spans) -> Ints:
+    """Count the packets that stood in the generator's receive ring after each of its gaps."""
     # The gap in which a packet came, if any: one that ended after its arrival window began.
     arrived = tail.received_ns - tail.arrival_window_ns
     at = np.searchsorted(generator.end_ns, tail.received_ns, "right") - 1
     known = np.maximum(at, 0)
     waited = tail.is_late & (at >= 0) & (arrived < generator.end_ns[known])
-    return np.bincount(known[waited], minlength=len(generator)) >= RING_PACKETS
+    return np.bincount(known[waited], minlength=len(generator))

@@ -37,6 +37,8 @@ class GapCounters:
     """How long those iterations took together."""
     longest_granted_ns: int | None = field(default=None, metadata=LEFT_OUT)
     """The longest stall that may have passed as work of the ports."""
+    full_ring_packets: int | None = field(default=None, metadata=LEFT_OUT)
+    """So many packets that waited in a receive ring of the generator's filled it."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
