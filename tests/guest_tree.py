@@ -6,7 +6,7 @@ from dataclasses import replace
 from host_tree import POLL
 from taut.host.situation import Role
 
-KVM_HOST = replace(POLL, role=Role.KVM_HOST)
+KVM_HOST = replace(POLL, role=Role.KVM_HOST, are_for_guests=True)
 PID = 700
 QEMU = ("/usr/bin/qemu-system-x86_64", "-name", "guest=web,debug-threads=on", "-m", "2048")
 GOOD_THREADS = {"qemu-system-x86": "0-1", "CPU 0/KVM": "2", "CPU 1/KVM": "3"}
@@ -45,6 +45,7 @@ def _thread(
     fields = ["S", *["0"] * 38]
     fields[6], fields[19] = str(flags), str(100 + tid)
     files = {
+        "comm": f"{comm}\n",
         "stat": f"{tid} ({comm}) {' '.join(fields)}\n",
         "status": f"Name:\t{comm}\n{status}Cpus_allowed_list:\t{cores}\n",
     }

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from guest_tree import GOOD_THREADS, KVM_HOST, PID, guest
+from guest_tree import PID, guest
 from host_tree import POLL, snapshot, tree
 from taut.core.errors import InputError, TautError
-from taut.host.audit import run_audit
+from taut.host.audit import find_situation, run_audit
 from taut.host.boot.item import Sysctl
 from taut.host.check import (
     Finding,
@@ -25,7 +25,7 @@ from taut.host.plan import Choice, Plan, make_plan
 from taut.host.plan_document import as_document
 from taut.host.setting import Change
 from taut.host.settings import CpusetPartition, FileSetting
-from taut.host.situation import Situation
+from taut.host.situation import Role, Situation
 from taut.records.documents.json_form import plain
 
 STAT_INTERVAL = FileSetting("/proc/sys/vm/stat_interval", "number")
@@ -189,20 +189,38 @@ def test_of_two_values_for_one_setting_the_first_is_taken(tmp_path: Path) -> Non
     assert found.steps[2].reason == "R06-now sets it to 120"
 
 
-def test_virtual_cpus_get_a_poll_core_each(tmp_path: Path) -> None:
-    wide = dict.fromkeys(GOOD_THREADS, "0-3")
-    host = tree(tmp_path, FILES | guest(threads=wide, vhost="0-3"))
+def moves(root: Path, role: Role | None, n_virtual: int = 2) -> dict[str, str]:
+    """What becomes of a guest that may run on every core, as a plan for cores 2-3 has it."""
+    virtual = [f"CPU {number}/KVM" for number in range(n_virtual)]
+    wide = dict.fromkeys(("qemu-system-x86", *virtual), "0-3")
+    host = tree(root, FILES | guest(threads=wide, vhost="0-3"))
     checks = [check for check in CHECKS if check.id in ("R22", "R24", "V01")]
-
-    found = make_plan(host, run_audit(host, KVM_HOST, checks=checks), Profile.RECOMMENDED)
-
+    situation = find_situation(host, role, cores=(2, 3))
+    assert situation.role is Role.KVM_HOST
+    found = make_plan(host, run_audit(host, situation, checks=checks), Profile.RECOMMENDED)
     due = [each.change for step in found.steps for each in step.due]
-    assert {change.setting.name.partition(" (")[0]: change.wanted for change in due} == {
+    return {change.setting.name.partition(" (")[0]: change.wanted for change in due}
+
+
+def test_virtual_cpus_get_a_poll_core_each_where_these_are_for_guests(tmp_path: Path) -> None:
+    assert moves(tmp_path, Role.KVM_HOST) == {
         "affinity of qemu-system-x86": "0-1",
         f"affinity of vhost-{PID}": "0-1",
         "affinity of CPU 0/KVM": "2",
         "affinity of CPU 1/KVM": "3",
     }
+
+
+@pytest.mark.parametrize(
+    ("role", "n_virtual"),
+    [pytest.param(None, 2, id="of-a-measurement"), pytest.param(Role.KVM_HOST, 4, id="too-few")],
+)
+def test_virtual_cpus_are_moved_off_all_other_poll_cores(
+    role: Role | None, n_virtual: int, tmp_path: Path
+) -> None:
+    found = moves(tmp_path, role, n_virtual)
+
+    assert {found.get(f"affinity of CPU {number}/KVM") for number in range(n_virtual)} == {"0-1"}
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,7 @@ def find_situation(
         check_cores(cores, online)
     for name in interfaces or ():
         _check_interface(name, host)
+    are_for_guests = role is Role.KVM_HOST
     role = role or find_role(host, machine)
     # What is isolated beside a container's cores is not its own.
     ours = own_cores(host) if role is Role.CONTAINER else ()
@@ -93,6 +94,7 @@ def find_situation(
         cores=found,
         processes=polling.processes,
         interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
+        are_for_guests=are_for_guests,
         waiting=waiting,
     )
 

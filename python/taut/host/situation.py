@@ -68,6 +68,9 @@ class Situation:
     """Processes that poll on these cores: DPDK programs, taut's or others."""
     interfaces: tuple[str, ...] = ()
     """Network interfaces that carry the traffic; all physical ones where nobody named any."""
+    are_for_guests: bool = False
+    """Whether the cores are virtual CPUs' to have: somebody asked for the role kvm-host. A host of
+    guests on which something is measured has that role, too, but cores for the measurement."""
     waiting: frozenset[Waiting] = POLLS_ONLY
     """Whether programs on the cores poll or sleep; both where a run has devices of both kinds."""
     watched: Watched = field(default_factory=Watched)

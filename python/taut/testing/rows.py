@@ -17,7 +17,8 @@ from taut.host.table import Check
 from taut.testing.hosts import BARE_METAL, POLL, judge, remedied, tree
 
 HOUSEKEEPING = replace(POLL, role=Role.HOUSEKEEPING)
-KVM_HOST = replace(POLL, role=Role.KVM_HOST)
+KVM_HOST = replace(POLL, role=Role.KVM_HOST, are_for_guests=True)
+"""As with --role kvm-host: the cores are the guests'."""
 GUEST = replace(POLL, role=Role.KVM_GUEST, machine=replace(BARE_METAL, hypervisor="kvm"))
 CONTAINER = replace(POLL, role=Role.CONTAINER)
 NOBODY = replace(POLL, cores=())

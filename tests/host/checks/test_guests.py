@@ -42,6 +42,13 @@ ROWS = (
         remedies="now by-hand",
         mends=True,
     ),
+    # The cores of a measurement are not for guests.
+    bad(
+        "V01",
+        guest(threads=dict.fromkeys(GOOD_THREADS, "0-3"), vhost="0-3"),
+        on=replace(KVM_HOST, are_for_guests=False),
+        remedies="by-hand",
+    ),
     # More virtual CPUs than cores are left to the definition.
     bad(
         "V01",

@@ -30,6 +30,7 @@ SWITCHES = (
     switch(1, "postgres", 600),
     switch(2, "gone", 999),
 )
+OF_GUEST = (switch(2, "CPU 0/KVM", 701),)
 
 
 def groups(poll: str = "L3:0=00f;1=00f", rest: str = "L3:0=3f0;1=3f0") -> dict[str, str]:
@@ -110,15 +111,36 @@ ROWS = (
         "ran there while traced: cc1 (lto) (3 times); one thread",
         on=replace(POLL, events=SWITCHES),
     ),
-    # Virtual CPUs are V01's to place, wherever they may run; two on one core are too many.
+    # Virtual CPUs that V01 places are its own, wherever they may run. All others are moved off:
+    # where the cores are a measurement's, and where there are too few.
     good("R24", guest(threads=UNPINNED), on=KVM_HOST),
+    good("R24", guest(threads=UNPINNED), on=replace(KVM_HOST, events=OF_GUEST)),
     bad("R24", guest(threads=UNPINNED), "CPU 0/KVM (701)"),
     bad(
         "R24",
+        guest(threads=UNPINNED),
+        "2 threads may run on 2-3: CPU 0/KVM (701), CPU 1/KVM (702)",
+        on=replace(KVM_HOST, are_for_guests=False),
+        remedies="now boot",
+        does=("2 of them are virtual CPUs; --role kvm-host says the cores are for guests",),
+        mends=True,
+    ),
+    bad(
+        "R24",
+        guest(threads=UNPINNED | {"CPU 2/KVM": "0-3"}),
+        "3 threads may run on 2-3",
+        on=KVM_HOST,
+        remedies="now boot",
+        does=("3 of them are virtual CPUs, more than poll cores are free for",),
+        mends=True,
+    ),
+    bad(
+        "R24",
         guest() | thread_files(500, "pmd-c02/id:8", "2"),
-        "core 2 has 2 threads of its own",
+        "1 threads may run on 2-3: CPU 0/KVM (701)",
         on=replace(KVM_HOST, processes=(500,)),
-        remedies="by-hand",
+        remedies="now boot",
+        mends=True,
     ),
     unseen("R24", ELSEWHERE, "--cores", on=NOBODY),
     bad("R24", ELSEWHERE | FOREIGN, on=NOBODY, remedies=""),

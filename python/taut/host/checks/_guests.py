@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from taut.core.cpus import CpuSet
+from taut.host.checks._pollers import polled_cores, polling_threads
 from taut.host.host import Host
 from taut.host.threads import Thread, all_threads
 from taut.host.view import View
@@ -43,6 +44,20 @@ class Guest:
 def is_virtual_cpu(thread: Thread) -> bool:
     """Whether a thread is a guest's processor, by its name."""
     return _VIRTUAL_CPU.fullmatch(thread.comm) is not None
+
+
+def pinnings(see: View) -> list[tuple[Thread, int]]:
+    """Give each virtual CPU its core; none where the cores are not for guests, or do not suffice.
+
+    Those without a core are foreign on the poll cores, as any other thread.
+    """
+    if not (see.situation.are_for_guests and see.can_split):
+        return []
+    virtual = [each for guest in guests(see.host) for each in guest.virtual_cpus]
+    # A switch that polls beside the guests has cores of its own.
+    polled = polled_cores([each for each in polling_threads(see) if len(each.allowed) == 1])
+    free = [core for core in see.cores if core not in polled]
+    return list(zip(virtual, free, strict=False)) if len(virtual) <= len(free) else []
 
 
 def need_guests(see: View) -> list[Guest]:

@@ -1,7 +1,7 @@
 """Checks of KVM hosts: where the guests' threads and memory are, and what they idle and send by."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.check import Finding, Remedy, unreadable
@@ -12,8 +12,8 @@ from taut.host.checks._guests import (
     need_command_lines,
     need_guests,
     options,
+    pinnings,
 )
-from taut.host.checks._pollers import polled_cores, polling_threads
 from taut.host.checks._threads import move
 from taut.host.setting import Change
 from taut.host.table import CRITICAL, EXTREME, KVM_HOSTS, MAJOR, MINIMAL, MINOR, Check, by_hand, now
@@ -44,8 +44,8 @@ def pinning(see: View) -> Finding:
 
 
 def pin(see: View) -> Iterable[Remedy]:
-    """Move the threads, where the cores to move them to are known and suffice."""
-    if changes := _moves(see, guests(see.host)):
+    """Move the threads, where the cores are for guests and suffice."""
+    if changes := _moves(see):
         yield now(
             f"pin virtual CPUs to cores {format_cpu_list(see.cores)}, the rest to"
             f" {format_cpu_list(see.housekeeping)}",
@@ -82,16 +82,12 @@ def _wrong_helpers(guest: Guest, taken: set[int]) -> list[str]:
     ]
 
 
-def _moves(see: View, found: Sequence[Guest]) -> list[Change]:
-    virtual = [each for guest in found for each in guest.virtual_cpus]
-    # A switch that polls beside the guests has cores of its own.
-    polled = polled_cores([each for each in polling_threads(see) if len(each.allowed) == 1])
-    free = [core for core in see.cores if core not in polled]
-    if not see.housekeeping or not virtual or len(virtual) > len(free):
+def _moves(see: View) -> list[Change]:
+    pinned = pinnings(see)
+    if not pinned:
         return []
     rest = format_cpu_list(see.housekeeping)
-    helpers = [move(each, rest) for guest in found for each in guest.helpers]
-    pinned = zip(virtual, free, strict=False)
+    helpers = [move(each, rest) for guest in guests(see.host) for each in guest.helpers]
     return [*helpers, *(move(each, str(core)) for each, core in pinned)]
 
 

@@ -2,13 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
-from taut.host.checks._guests import is_virtual_cpu
+from taut.host.checks._guests import is_virtual_cpu, pinnings
 from taut.host.checks._resctrl import group_poll_cores
 from taut.host.checks._threads import move_off, need_all_programs
 from taut.host.situation import Role
@@ -24,7 +24,7 @@ from taut.host.table import (
     now,
     on_the_host,
 )
-from taut.host.threads import Thread, all_threads, read_thread, some
+from taut.host.threads import Thread, all_threads, some
 from taut.host.view import CPU, NAME_CORES, View
 
 _NEXT = re.compile(r"==> next_comm=(?P<comm>.*) next_pid=(?P<pid>\d+) ")
@@ -60,12 +60,10 @@ def move_foreign_threads(see: View) -> Iterable[Remedy]:
     crowded = _crowded(see, user)
     cost = "all other programs share fewer cores"
     if foreign := _foreign(see, user):
-        n_pinned = sum(set(thread.allowed) <= set(see.cores) for thread in foreign)
-        risk = f"{n_pinned} of them are pinned there: somebody may want them there"
         yield now(
             f"move {len(foreign)} threads off cores {format_cpu_list(see.cores)}",
             *(move_off(see, thread) for thread in foreign),
-            risk=risk if n_pinned else "",
+            risk="; ".join(_risks(see, foreign)),
             cost=cost,
             # No barrier: a program may move its threads back, and what starts later has its
             # parent's cores. Isolation keeps them out.
@@ -85,8 +83,22 @@ def move_foreign_threads(see: View) -> Iterable[Remedy]:
         )
 
 
+def _risks(see: View, foreign: Sequence[Thread]) -> Iterator[str]:
+    n_pinned = sum(set(thread.allowed) <= set(see.cores) for thread in foreign)
+    if n_pinned:
+        yield f"{n_pinned} of them are pinned there: somebody may want them there"
+    n_virtual = sum(map(is_virtual_cpu, foreign))
+    if n_virtual and see.situation.are_for_guests:
+        yield f"{n_virtual} of them are virtual CPUs, more than poll cores are free for"
+    elif n_virtual:
+        yield f"{n_virtual} of them are virtual CPUs; --role kvm-host says the cores are for guests"
+
+
 def _user_threads(see: View) -> list[Thread]:
-    return [thread for thread in all_threads(see.host) if not thread.is_kernel]
+    """Give all but the virtual CPUs that V01 places."""
+    placed = {thread.tid for thread, _ in pinnings(see)}
+    threads = all_threads(see.host)
+    return [each for each in threads if not each.is_kernel and each.tid not in placed]
 
 
 def _of_no_cores(see: View, user: list[Thread]) -> Finding:
@@ -98,7 +110,7 @@ def _of_no_cores(see: View, user: list[Thread]) -> Finding:
 
 
 def _foreign(see: View, user: list[Thread]) -> list[Thread]:
-    """Those of polling programs may be there: A02 judges them; V01 judges virtual CPUs."""
+    """Those of polling programs may be there: A02 judges them."""
     taken = _taken(see, user)
     return [thread for thread in user if _is_foreign(see, thread, taken)]
 
@@ -107,8 +119,6 @@ def _is_foreign(see: View, thread: Thread, taken: Collection[int]) -> bool:
     """`taken`: cores that have a thread of a program that polls."""
     poll, allowed = set(see.cores), set(thread.allowed)
     if thread.is_kernel or thread.pid in see.situation.processes or poll.isdisjoint(allowed):
-        return False
-    if see.role is Role.KVM_HOST and is_virtual_cpu(thread):
         return False
     return not allowed <= poll or not allowed.isdisjoint(taken)
 
@@ -144,8 +154,9 @@ def _crowded(see: View, user: list[Thread]) -> list[str]:
 
 
 def _ran(see: View, user: list[Thread]) -> list[str]:
-    """Programs that were switched to on a poll core."""
+    """Programs that were switched to on a poll core; what is gone is not counted."""
     taken = _taken(see, user)
+    threads = {thread.tid: thread for thread in user}
     switches: Counter[tuple[int, str]] = Counter()
     for event in see.situation.events or ():
         match = _NEXT.search(event.fields) if event.name == "sched_switch" else None
@@ -153,18 +164,11 @@ def _ran(see: View, user: list[Thread]) -> list[str]:
             switches[int(match["pid"]), match["comm"]] += 1
     count: Counter[str] = Counter()
     for (tid, comm), times in switches.items():
-        thread = _of_switch(see, tid)
+        thread = threads.get(tid)
         if thread is not None and _is_foreign(see, thread, taken):
             count[comm] += times
     said = some([f"{comm} ({times} times)" for comm, times in count.most_common()])
     return [f"ran there while traced: {said}"] if count else []
-
-
-def _of_switch(see: View, tid: int) -> Thread | None:
-    """Idle is 0; a thread that is gone is not counted: nothing tells whose it was."""
-    status = see.host.fields(f"/proc/{tid}/status") if tid else {}
-    group = status.get("Tgid", str(tid))
-    return read_thread(see.host, int(group), tid) if tid and group.isdecimal() else None
 
 
 @dataclass(frozen=True)
