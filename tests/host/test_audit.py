@@ -63,6 +63,7 @@ VENDOR, PRODUCT = "/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_nam
         ({VENDOR: "QEMU\n"}, Role.KVM_GUEST),
         ({VENDOR: "Amazon EC2\n", PRODUCT: "c7g.2xlarge\n"}, Role.KVM_GUEST),
         ({VENDOR: "Amazon EC2\n", PRODUCT: "c7g.metal\n"}, Role.POLL_CORE),
+        ({VENDOR: "Amazon EC2\n", PRODUCT: "c8g.metal-48xl\n"}, Role.POLL_CORE),
         ({"/commands/systemd-detect-virt --vm": "kvm\n"}, Role.KVM_GUEST),
         ({"/commands/systemd-detect-virt --vm": "none\n"}, Role.POLL_CORE),
         ({}, Role.POLL_CORE),

@@ -58,7 +58,8 @@ def hypervisor(host: Host) -> str | None:
 
 def _without_flags(host: Host, named: str) -> str | None:
     """Processors other than x86 do not tell: the firmware's name does, or what systemd finds."""
-    if named.endswith(".metal"):  # Amazon EC2, without a hypervisor
+    # Amazon EC2 without a hypervisor: c7g.metal, c8g.metal-48xl.
+    if named.endswith(".metal") or ".metal-" in named:
         return None
     if any(word in named.lower() for word in _VIRTUAL):
         return named
