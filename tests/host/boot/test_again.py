@@ -33,9 +33,9 @@ def reboot(host: Host, items: Iterable[BootItem]) -> None:
                 words.append(str(item))
                 obey(host, item)
             case Sysctl():
-                put(host.root, f"/proc/sys/{item.key.replace('.', '/')}", f"{item.value}\n")
+                put(host.root, f"/proc/sys/{item.key.replace('.', '/')}", as_shown(item))
             case SysfsValue():
-                put(host.root, item.path, f"{item.value}\n")
+                put(host.root, item.path, as_shown(item))
             case ModuleOption():
                 folder = f"/sys/module/{item.module.replace('-', '_')}/parameters"
                 put(host.root, f"{folder}/{item.option}", SWITCHES.get(item.value, item.value))
@@ -44,6 +44,14 @@ def reboot(host: Host, items: Iterable[BootItem]) -> None:
                 for asked, answer in (("is-active", "inactive\n"), ("is-enabled", "enabled\n")):
                     put(host.root, f"/commands/systemctl {asked} {item.unit}", answer)
     put(host.root, CMDLINE, f"{' '.join(words)}\n")
+
+
+def as_shown(item: Sysctl | SysfsValue) -> str:
+    """Write a value as the kernel shows it: masks as wide as one for 64 processors has them."""
+    if item.form != "mask":
+        return f"{item.value}\n"
+    digits = f"{int(item.value.replace(',', ''), 16):016x}"
+    return f"{digits[:8]},{digits[8:]}\n"
 
 
 def obey(host: Host, parameter: KernelParameter) -> None:

@@ -111,7 +111,8 @@ def is_in_force(host: Host, item: BootItem) -> bool:
                 return _name(word) in map(_name, [*placed, *booted])
             return word in booted
         case Sysctl():
-            return host.read(f"/proc/sys/{item.key.replace('.', '/')}") == item.value
+            path = f"/proc/sys/{item.key.replace('.', '/')}"
+            return FileSetting(path, item.form).agrees(host.read(path), item.value)
         case SysfsValue():
             return FileSetting(item.path, item.form).agrees(host.read(item.path), item.value)
         case ModuleOption():

@@ -25,10 +25,11 @@ class KernelParameter:
 
 @dataclass(frozen=True)
 class Sysctl:
-    """`key` as sysctl writes it: vm.stat_interval."""
+    """`key` as sysctl writes it: vm.stat_interval. `form` as in settings/file.py."""
 
     key: str
     value: str
+    form: str = field(default="text", compare=False)
 
 
 @dataclass(frozen=True)

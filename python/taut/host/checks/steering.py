@@ -66,7 +66,7 @@ def take_poll_cores_out(see: View) -> Iterable[Remedy]:
         yield now(summary, *(write(path, mask, "mask") for path, mask in new.items()), cost=cost)
     if see.cores and (default := mask_in(see.read(_DEFAULT))) is not None:
         mask = cpu_mask(core for core in default if core not in see.cores)
-        item = Sysctl("net.core.rps_default_mask", mask)
+        item = Sysctl("net.core.rps_default_mask", mask, "mask")
         yield boot("at boot: RPS without the polling cores", item, cost=cost)
 
 

@@ -123,7 +123,7 @@ def watch_others(see: View) -> Iterable[Remedy]:
         summary = f"watch {named(see.housekeeping)} only"
         cost = "a hang of a poll core is not reported"
         yield now(summary, write(_WATCHED, cores, "list"), cost=cost)
-        item = Sysctl("kernel.watchdog_cpumask", cores)
+        item = Sysctl("kernel.watchdog_cpumask", cores, "list")
         yield boot(summary, item, rollback=REBOOT, cost=cost)
     yield boot(
         "boot without both watchdogs",
