@@ -128,6 +128,33 @@ def test_several_cells_count_as_one_number_a_repetition():
     assert claim.estimate == pytest.approx(1 / 2, rel=0.1)
 
 
+def test_a_pair_in_which_a_device_failed_is_not_judged_by_the_others():
+    both = trials(1 / 4, n=9)
+    both += [replace(t, cell="other", percentiles={"p50": 10, "p99.9": 1000}) for t in both]
+    failed = [t for t in both if (t.state, t.repetition, t.cell) != ("R24", 3, "other")]
+
+    (one,) = judge(failed, ["R24"], PERCENTILES)
+
+    assert by_name(one)["p99.9"].claim.n_pairs == 8
+
+
+def test_what_is_lost_instead_of_late_is_no_effect():
+    measured = [replace(t, gone=0.004 * (t.state == "R24")) for t in trials(1 / 10)]
+    (one,) = judge(measured, ["R24"], PERCENTILES)
+    found = by_name(one)
+
+    assert (found["p99.9"].shown, found["p99.9"].claim) == (Shown.LOSSES, None)
+    # Of as few nothing shows in the median.
+    assert found["p50"].shown is Shown.NOTHING
+    losses = f"{CELL}: lost or not sent 0 % as found, 0.4 % R24"
+    note = f"R24: {losses}: what is lost has no latency, so nothing is claimed of p99.9."
+    assert note in document([one], measured)["notes"]
+
+    (one,) = judge(measured, ["R24"], ["p99.9"])
+
+    assert sentence(one) == f"R24: not shown: {losses}; what is lost has no latency."
+
+
 def test_what_does_nothing_shows_nothing_about_as_often_as_it_says():
     chance = random.Random(7)
     n_wrong = 0

@@ -7,15 +7,17 @@ all of its intervals hold together. Pure: numbers in, claims out; effect_run.py 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, log
 from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
+from taut.core.percentiles import share_above
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
+from taut.trim.bench import Repetition, losses_apart
 
 CONFIDENCE = 0.95
 """That all intervals of a table hold together."""
@@ -30,6 +32,8 @@ class Shown(StrEnum):
     NOTHING = "no"
     TOO_FEW = "too few"
     """Too few pairs of trials are left, because trials failed."""
+    LOSSES = "losses differ"
+    """By more than lies above the percentile: what is lost has no latency (bench.losses_apart)."""
     NOT_LOGGED = "not logged"
 
 
@@ -56,6 +60,8 @@ class Measured:
     sent: int
     lost: int
     void_share: float
+    gone: float = 0.0
+    """The share that was lost or not sent, as in a trim."""
     n_not_kept: int = 0
     """Changes of the state that somebody else took back during the trial."""
 
@@ -88,6 +94,8 @@ class SetEffect:
     lost: tuple[int, int]
     """Packets that never came back, off and on, of all trials; nothing is claimed of them."""
     sent: tuple[int, int]
+    losses: str | None
+    """Where losses differ so much that nothing is claimed of some figure; None: nowhere."""
     void_share: tuple[float, float]
     """Median over the trials, off and on; nothing is claimed of it. 0 where no trial is left."""
 
@@ -123,7 +131,8 @@ def judge(
     """Judge every set, by the name of its state; TautError: too few trials ended as planned."""
     confidence = confidence_of(n_claims_of(len(sets), percentiles))
     found = [_judge_set(trials, name, percentiles, confidence) for name in sets]
-    if all(figure.claim is None for one in found for figure in one.figures):
+    unclaimed = (Shown.TOO_FEW, Shown.NOT_LOGGED)
+    if all(figure.shown in unclaimed for one in found for figure in one.figures):
         raise TautError(
             "effect: too many trials failed: the pairs of runs that are left can show nothing"
         )
@@ -141,11 +150,29 @@ def _judge_set(
     figures = [
         _judge_figure(p, Scale.RATIO, off, on, _percentile(p), confidence) for p in percentiles
     ]
+    losses = [_losses(off, on, name, p) for p in percentiles]
+    figures = [
+        figure if words is None else replace(figure, claim=None, shown=Shown.LOSSES)
+        for figure, words in zip(figures, losses, strict=True)
+    ]
     figures.append(_judge_figure(STOLEN, Scale.DIFFERENCE, off, on, _stolen_share, confidence))
     lost = (sum(trial.lost for trial in off), sum(trial.lost for trial in on))
     sent = (sum(trial.sent for trial in off), sum(trial.sent for trial in on))
     void = (_median_void(off), _median_void(on))
-    return SetEffect(name, figures, lost, sent, void)
+    return SetEffect(name, figures, lost, sent, next(filter(None, losses), None), void)
+
+
+def _losses(
+    off: Sequence[Measured], on: Sequence[Measured], name: str, percentile: str
+) -> str | None:
+    gone: dict[int, dict[str, dict[str, float]]] = {}
+    for trial in (*off, *on):
+        of_states = gone.setdefault(trial.repetition, {AS_FOUND: {}, name: {}})
+        of_states[trial.state][trial.cell] = trial.gone
+    tail = share_above(percentile)
+    return losses_apart(
+        [Repetition(number, {}, gone=of, tail=tail) for number, of in gone.items()], AS_FOUND, name
+    )
 
 
 def _median_void(trials: Sequence[Measured]) -> float:
@@ -172,10 +199,11 @@ def _judge_figure(
     there, back = (log, exp) if scale is Scale.RATIO else (float, float)
     before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
     values = [[back(fmean(cells.values())) for cells in of.values()] for of in (before, after)]
+    # A state in which a cell failed must not be judged by the others alone.
     differences = [
-        fmean(after[number][cell] - before[number][cell] for cell in common)
-        for number in before
-        if number in after and (common := before[number].keys() & after[number].keys())
+        fmean(after[number][cell] - cells[cell] for cell in cells)
+        for number, cells in before.items()
+        if cells.keys() == after.get(number, {}).keys()
     ]
     claim = _claim(differences, confidence, back)
     if claim is None:

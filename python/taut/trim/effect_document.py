@@ -102,6 +102,8 @@ def sentence(one: SetEffect) -> str:
         (f for f in one.percentiles if f.claim is not None), key=lambda f: _HEADLINES.index(f.name)
     )
     shown = [figure for figure in claimed if figure.shown is not Shown.NOTHING]
+    if not claimed and one.losses is not None:
+        return f"{one.name}: not shown: {one.losses}; what is lost has no latency."
     if not claimed:
         return f"{one.name}: not shown: trials failed, too few pairs of runs are left."
     if not shown:
@@ -166,8 +168,14 @@ def notes_of(
     if any(trial.n_not_kept for trial in trials):
         n_runs = sum(trial.n_not_kept > 0 for trial in trials)
         notes.append(f"In {n_runs} runs somebody else took back settings meanwhile.")
+    notes += [_losses_note(one) for one in found if one.losses is not None]
     if any(abs(on - off) > _MUCH_LOST * max(one.sent) for one in found for off, on in [one.lost]):
         notes.append("What is lost has no latency: compare the losses first.")
     if all(f.shown in (Shown.NOTHING, Shown.NOT_LOGGED) for one in found for f in one.figures):
         notes.append("No effect shown is not the same as no effect.")
     return notes
+
+
+def _losses_note(one: SetEffect) -> str:
+    of = ", ".join(figure.name for figure in one.figures if figure.shown is Shown.LOSSES)
+    return f"{one.name}: {one.losses}: what is lost has no latency, so nothing is claimed of {of}."

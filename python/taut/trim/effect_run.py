@@ -14,10 +14,12 @@ from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
 from taut.host.state import FOUND, HostStates
+from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.results import WITHOUT_VOID, TrialResult
 from taut.records.documents.trial import InForce
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.trim.effect import Measured
+from taut.trim.packets import share_gone
 
 LISTED = ("p50", "p99", "p99.9", "p99.99")
 """The maximum is left out: it is a single packet."""
@@ -77,6 +79,7 @@ def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
         stolen_share=stolen_share(trial),
         sent=figures.warm.sent,
         lost=figures.warm.lost,
+        gone=share_gone(trial.meta.generator or GeneratorResult()),
         void_share=figures.void_share,
         n_not_kept=len(after.lost),
     )

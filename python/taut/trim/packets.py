@@ -37,16 +37,8 @@ class Measured:
 
     @property
     def gone(self) -> float:
-        """The share of packets that were lost or not sent, but for what the generator's gaps lost.
-
-        As in the figure, what is the generator's own is left out.
-        """
-        counters = self.generator.counters
-        due, unsent, lost = (
-            counters.get(name, 0) - counters.get(cold, 0)
-            for name, cold in (("due", "cold"), ("unsent", "unsent_cold"), ("lost", "lost_cold"))
-        )
-        return (unsent + lost - counters.get("lost_void", 0)) / max(1, due)
+        """The share of packets that were lost or not sent."""
+        return share_gone(self.generator)
 
     @property
     def packets(self) -> Path:
@@ -57,6 +49,19 @@ class Measured:
     def cell(self) -> str:
         """The name of its device and load; trials of one cell are compared over the states."""
         return cell_of(self.trial)
+
+
+def share_gone(generator: GeneratorResult) -> float:
+    """Give the share of packets that were lost or not sent, but for what the generator's gaps lost.
+
+    As in the figure, what is the generator's own is left out.
+    """
+    counters = generator.counters
+    due, unsent, lost = (
+        counters.get(name, 0) - counters.get(cold, 0)
+        for name, cold in (("due", "cold"), ("unsent", "unsent_cold"), ("lost", "lost_cold"))
+    )
+    return (unsent + lost - counters.get("lost_void", 0)) / max(1, due)
 
 
 class PacketsBench:

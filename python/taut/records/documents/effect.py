@@ -49,7 +49,7 @@ class FigureOfEffect:
     on_of_repetitions: tuple[float, ...]
     scale: str
     effect: Claim | None
-    """None: too few pairs of runs for a claim."""
+    """None: too few pairs of runs for a claim, or other losses (`shown`)."""
     shown: str
 
 
