@@ -231,7 +231,11 @@ def test_losses_that_differ_by_less_than_the_tail_are_no_reason_to_claim_nothing
 def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
     found = losing({"without timer": 0.05}, {("R24-now",): 0.1, ("R07-now",): 2.0})
 
-    assert decisions(found)["R07-now"] is Decision.KEPT_WHOLE
+    assert decisions(found)["R07-now"] is Decision.KEPT_LOSSES
+    [ratio] = [d.ratio for d in found.decided if d.candidate is TIMER]
+    assert ratio is not None
+    assert ratio == found.groups["timer"].effect
+    assert ratio.losses == "cell: lost or not sent 0 % trimmed, 5 % without timer"
     assert any("0 % trimmed, 5 % without timer" in note for note in found.notes)
 
 

@@ -104,9 +104,10 @@ def _measured(remedy: RemedyOfTrim) -> str:
     without = remedy.without_it
     if without is None:
         return ""
+    losses = "" if without.losses is None else "; not shown: losses differed"
     return (
         f"without its group {factor(without.ratio)} times as long "
-        f"({factor(without.low)} to {factor(without.high)})"
+        f"({factor(without.low)} to {factor(without.high)}{losses})"
     )
 
 

@@ -117,7 +117,9 @@ def _ratios(trim: TrimDocument) -> list[PairedRatio]:
 def facts(trim: Trim) -> list[tuple[str, str]]:
     """What was measured, and how the claim is made: name and words."""
     found = [("figure", trim.figure)]
-    if trim.effect is not None:
+    if trim.effect is not None and trim.effect.losses is not None:
+        found += [("claim", f"none: {trim.effect.losses}")]
+    elif trim.effect is not None:
         found += [("claim", f"rests on {trim.effect.n_pairs} pairs of runs: {trim.method}")]
     return [*found, ("cores trimmed", trim.cores), ("took", f"{trim.took_s:.0f} s")]
 
@@ -144,8 +146,8 @@ class Shown:
 EFFECTS_NOTE = (
     "Each row compares two states that were measured in turn, pair by pair: below 1 the first "
     "named has the shorter tail. On the log axis the dashed line is 1, no effect. Filled marks are "
-    "shown; hollow ones are not, for their interval holds 1, which is not the same as no effect. "
-    "Exact signed-rank interval and test."
+    "shown; hollow ones are not: their interval holds 1, which is not the same as no effect, or "
+    "the states lose different shares of packets. Exact signed-rank interval and test."
 )
 CAUSES_NOTE = (
     "All traced trials of each state together: shares are of the packets above each trial's own "
@@ -177,7 +179,7 @@ def effects(trim: Trim) -> list[Shown]:
     return [
         Shown(
             name=name,
-            is_claim=effect is trim.effect,
+            is_claim=effect is trim.effect and effect.losses is None,
             is_shown=effect.is_shown,
             ratio=factor(effect.ratio),
             interval=f"{factor(effect.low)} to {factor(effect.high)}",
@@ -293,10 +295,11 @@ def _asks(members: Sequence[RemedyOfTrim]) -> str:
 
 def without_words(effect: PairedRatio) -> str:
     """Say what leaving a group out did."""
+    not_shown = "no effect shown" if effect.losses is None else "not shown: losses differed"
     return (
         f"without them {factor(effect.ratio)} times as long "
         f"({100 * effect.confidence:.3g} % interval {factor(effect.low)} to {factor(effect.high)}"
-        f"{'' if effect.is_shown else '; no effect shown'})"
+        f"{'' if effect.is_shown else f'; {not_shown}'})"
     )
 
 

@@ -21,6 +21,7 @@ class Decision(StrEnum):
 
     KEPT_SHOWN = "kept: shown to help"
     KEPT_WHOLE = PART_OF_ALL
+    KEPT_LOSSES = "kept: part of what was shown to help; without it losses differed"
     KEPT_FREE = "kept: costs nothing and is predicted to help"
     PUT_BACK = "put back: nothing was shown"
     HARMED = "put back: it made the tail longer"
@@ -28,7 +29,9 @@ class Decision(StrEnum):
     BY_HAND = "by hand"
 
 
-KEPT = frozenset({Decision.KEPT_SHOWN, Decision.KEPT_WHOLE, Decision.KEPT_FREE})
+KEPT = frozenset(
+    {Decision.KEPT_SHOWN, Decision.KEPT_WHOLE, Decision.KEPT_LOSSES, Decision.KEPT_FREE}
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,9 @@ class Decided:
 
 def verdict_of(effect: PairedRatio) -> Verdict:
     """Say what all remedies together do; `effect` is the ratio of trimmed to as found."""
-    if effect.high < 1:
-        return Verdict.HELPS
-    return Verdict.HARMS if effect.low > 1 else Verdict.NOT_SHOWN
+    if not effect.is_shown:
+        return Verdict.NOT_SHOWN
+    return Verdict.HELPS if effect.high < 1 else Verdict.HARMS
 
 
 def decide(
@@ -77,6 +80,8 @@ def _decide(candidate: Candidate, verdict: Verdict, ratio: PairedRatio | None) -
         return Decided(candidate, Decision.PUT_BACK, ratio)
     if ratio is None:
         return Decided(candidate, Decision.KEPT_WHOLE)
+    if ratio.losses is not None:
+        return Decided(candidate, Decision.KEPT_LOSSES, ratio)
     if ratio.low > 1:
         return Decided(candidate, Decision.KEPT_SHOWN, ratio)
     if ratio.high < 1:

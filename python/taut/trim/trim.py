@@ -69,9 +69,7 @@ class Compared:
     @property
     def verdict(self) -> Verdict:
         """NOT_SHOWN also where too few pairs, or the losses, allow no claim."""
-        if self.effect is None or self.losses is not None:
-            return Verdict.NOT_SHOWN
-        return verdict_of(self.effect)
+        return Verdict.NOT_SHOWN if self.effect is None else verdict_of(self.effect)
 
     def notes(self) -> Iterator[str]:
         """Say what a reader of the effect has to know."""
@@ -134,11 +132,7 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
     found.whole = run.compare(FOUND, request.trimmed, LOOKS)
     if found.verdict is Verdict.HELPS:
         found.groups = run.parts(request.trimmed, found)
-    ratios = {
-        cause: one.effect
-        for cause, one in found.groups.items()
-        if one.effect is not None and one.losses is None
-    }
+    ratios = {c: one.effect for c, one in found.groups.items() if one.effect is not None}
     found.decided = decide(found.candidates, found.verdict, ratios)
     if any(d.decision in (Decision.PUT_BACK, Decision.HARMED) for d in found.decided):
         _confirm(run, request, found)
@@ -296,11 +290,13 @@ def _without(whole: HostState, cause: str, members: Sequence[Candidate]) -> Host
 def _judged(
     before: HostState, after: HostState, repetitions: Sequence[Repetition], alpha: float
 ) -> Compared:
+    losses = losses_apart(repetitions, before.name, after.name)
     effects: list[PairedRatio | None] = []
     for with_void in (False, True):
         ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]
         try:
-            effects.append(paired_ratio([r for r in ratios if r is not None], 1 - alpha))
+            paired = paired_ratio([r for r in ratios if r is not None], 1 - alpha)
+            effects.append(replace(paired, losses=losses))
         except ValueError:
             effects.append(None)  # Trials failed: too few pairs are left.
     return Compared(before.name, after.name, list(repetitions), *effects)

@@ -34,11 +34,13 @@ class PairedRatio:
     """That the interval from `low` to `high` holds the true ratio, 0 to 1."""
     p_value: float
     """Two-sided, of the hypothesis that the states do not differ."""
+    losses: str | None = field(default=None, metadata=LEFT_OUT)
+    """Where losses differ so much that nothing may be claimed; None: nowhere."""
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval excludes 1."""
-        return self.high < 1 or self.low > 1
+        """Whether the interval excludes 1, of packets that may be compared."""
+        return self.losses is None and (self.high < 1 or self.low > 1)
 
 
 @dataclass(frozen=True)
