@@ -37,6 +37,7 @@ class IdleBench:
     """Finds nothing to try, and is never asked to measure."""
 
     figure = "made figure"
+    unusable = "in one state nothing was made"
 
     def scout(self) -> Sequence[CauseFound]:
         return ()
@@ -55,6 +56,7 @@ class Tenth:
     """A bench on which one remedy can be tried, and makes the figure a tenth."""
 
     figure = "made figure"
+    unusable = "in one state nothing was made"
 
     def scout(self) -> Sequence[CauseFound]:
         return ()

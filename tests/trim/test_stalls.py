@@ -9,6 +9,7 @@ from taut.explain.tell.result import Explanation, GapTotal
 from taut.host.state import HostState
 from taut.trim.stalls import (
     LEAST_NS,
+    StallsBench,
     Window,
     causes_of,
     compared_causes,
@@ -16,6 +17,7 @@ from taut.trim.stalls import (
     in_order,
     seconds_of,
 )
+from taut.trim.watched import Watch
 
 A, B, C = HostState("as found"), HostState("trimmed"), HostState("kept")
 
@@ -102,3 +104,9 @@ def test_a_window_is_told_whole() -> None:
     assert told.host == "trimmed"
     assert told.failure is None
     assert told.stalled_ns_per_s == {"core 1": 1.0}
+
+
+def test_a_pair_of_windows_without_a_figure_is_not_told_of_packets() -> None:
+    bench = StallsBench(cast(Watch, SimpleNamespace()), 10**9, seed=1)
+
+    assert bench.unusable.startswith("in one state a core has no figure, for events were lost")

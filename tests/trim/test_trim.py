@@ -57,6 +57,10 @@ class MadeBench:
     def figure(self) -> str:
         return "made figure"
 
+    @property
+    def unusable(self) -> str:
+        return "in one state nothing was made"
+
     def scout(self) -> Sequence[CauseFound]:
         return ()
 
@@ -258,7 +262,10 @@ def test_a_state_in_which_one_of_two_devices_has_no_figure_is_not_judged_by_the_
     found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
 
     assert (found.verdict, found.kept) == (Verdict.NOT_SHOWN, [])
-    assert "of 16 pairs of runs 0 are usable; of the others in one state" in sentence(found, "p99")
+    assert (
+        "of 16 pairs of runs 0 are usable; of the others in one state nothing was made."
+        in sentence(found, "p99")
+    )
 
 
 def test_pairs_that_do_not_count_are_told() -> None:
@@ -272,7 +279,9 @@ def test_pairs_that_do_not_count_are_told() -> None:
 
     assert found.verdict is Verdict.HELPS
     [note] = found.notes
-    assert note.startswith("1 of 10 pairs of as found and trimmed do not count: in one state a")
+    assert note.startswith(
+        "1 of 10 pairs of as found and trimmed do not count: in one state nothing was made."
+    )
 
 
 def test_without_time_to_leave_groups_out_the_whole_is_kept() -> None:

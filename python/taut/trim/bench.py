@@ -72,6 +72,11 @@ class Bench(Protocol):
         """What is measured, in words: "p99.9 of the service latency"."""
         ...
 
+    @property
+    def unusable(self) -> str:
+        """Why a pair of runs does not count, in words."""
+        ...
+
     def scout(self) -> Sequence[CauseFound]:
         """Measure the host once as found, and explain its tail; the largest cause first."""
         ...

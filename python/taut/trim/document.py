@@ -18,7 +18,7 @@ from taut.trim.bench import Repetition
 from taut.trim.candidates import NO_CAUSE, When
 from taut.trim.decision import Verdict
 from taut.trim.looks import LEAST_PAIRS
-from taut.trim.trim import UNUSABLE, Trimmed
+from taut.trim.trim import Trimmed
 
 METHOD = (
     "states measured in turn, one figure a repetition; the mean over the cells of the logarithm of "
@@ -182,7 +182,7 @@ def sentence(found: Trimmed, figure: str) -> str:
         n_whole = sum(r.log_ratio(whole.before, whole.after) is not None for r in whole.repetitions)
         return (
             f"Not shown: of {len(whole.repetitions)} pairs of runs {n_whole} are usable; of the "
-            f"others {UNUSABLE}."
+            f"others {found.unusable}."
         )
     n = f"{effect.n_pairs} pairs of runs, p = {effect.p_value:.2g}"
     interval = f"{100 * effect.confidence:.3g} % interval"

@@ -82,6 +82,14 @@ class PacketsBench:
         """
         return f"{self._target} of service latency, of packets the generator was on time with"
 
+    @property
+    def unusable(self) -> str:
+        """Say what leaves a device under a load without a figure."""
+        return (
+            "in one state a device under a load has no figure, for its trial failed, too few "
+            "packets came back, or the generator was held up during most of them"
+        )
+
     def scout(self) -> Sequence[CauseFound]:
         """Run everything once as found; add up what made the packets above the target late."""
         return causes_of(list(self.run([FOUND], range(1, 2))), self._target)

@@ -92,6 +92,14 @@ class StallsBench:
     def figure(self) -> str:
         return f"time that {self._watch.process.comm} does not have its cores"
 
+    @property
+    def unusable(self) -> str:
+        """Say what leaves a core without a figure."""
+        return (
+            "in one state a core has no figure, for events were lost there, or a setting was not "
+            "in force any more"
+        )
+
     def scout(self) -> Sequence[CauseFound]:
         """Watch the process with the host as found; add up what had its cores."""
         stolen: dict[str, float] = {}

@@ -25,11 +25,6 @@ from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict
 from taut.trim.looks import LOOKS, Look, last_look
 
 KEPT_STATE = "kept"
-UNUSABLE = (
-    "in one state a device under a load has no figure, for its trial failed, too few packets came "
-    "back, or the generator was held up during most of them"
-)
-"""Why a pair of runs does not count."""
 
 
 @dataclass(frozen=True)
@@ -71,15 +66,15 @@ class Compared:
         """NOT_SHOWN also where too few pairs, or the losses, allow no claim."""
         return Verdict.NOT_SHOWN if self.effect is None else verdict_of(self.effect)
 
-    def notes(self) -> Iterator[str]:
-        """Say what a reader of the effect has to know."""
+    def notes(self, unusable: str) -> Iterator[str]:
+        """Say what a reader of the effect has to know. `unusable`: as of the bench."""
         if self.losses is not None:
             yield f"{self.losses}: what is lost has no latency, so nothing is claimed of these two."
         ratios = [one.log_ratio(self.before, self.after) for one in self.repetitions]
         if self.effect is not None and None in ratios:
             yield (
                 f"{ratios.count(None)} of {len(ratios)} pairs of {self.before} and {self.after} do "
-                f"not count: {UNUSABLE}."
+                f"not count: {unusable}."
             )
 
 
@@ -89,6 +84,8 @@ class Trimmed:
 
     causes: Sequence[CauseFound] = ()
     candidates: Sequence[Candidate] = ()
+    unusable: str = ""
+    """Why pairs do not count, in the bench's words."""
     is_tried: bool = False
     """Whether the states were measured in turn; else nothing was changed."""
     whole: Compared | None = None
@@ -129,6 +126,7 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
     """Continue after the scouting. `began_s`: when the budget began, by time.monotonic()."""
     run = _Run(bench, began_s + request.budget_s, say)
     found.is_tried = True
+    found.unusable = bench.unusable
     found.whole = run.compare(FOUND, request.trimmed, LOOKS)
     if found.verdict is Verdict.HELPS:
         found.groups = run.parts(request.trimmed, found)
@@ -138,7 +136,7 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
         _confirm(run, request, found)
     for compared in (found.whole, *found.groups.values(), found.confirmed):
         if compared is not None:
-            found.notes += compared.notes()
+            found.notes += compared.notes(found.unusable)
     return found
 
 
