@@ -15,6 +15,7 @@ from taut.host.plan import Choice, Plan, PlannedChange, Step
 from taut.host.setting import Change
 from taut.host.settings import FileSetting
 from taut.host.state import HostState
+from taut.report.trim import last_lines
 from taut.testbed.core_locks import busy_cores
 from taut.trim import job as jobs
 from taut.trim import trim as trims
@@ -126,6 +127,29 @@ def test_what_helps_is_not_put_in_force_under_another_measurement(
     assert str(no.value).endswith("then `taut host apply --cores 1-2 --only R24-now`")
     assert no.value.exit_status == 1
     assert not job.document.in_force
+
+
+@pytest.mark.parametrize(
+    ("other", "in_force", "end"),
+    [
+        (Outcome.IN_FORCE, True, "unmovable; the other changes are: `taut host undo` takes them"),
+        (Outcome.ALREADY, False, "unmovable"),
+    ],
+)
+def test_what_the_machine_does_not_take_is_told_and_the_rest_is_in_force(
+    other: Outcome, in_force: bool, end: str
+) -> None:
+    job = Job(Request(), keep=True, yes=True, dry_run=False)
+    job.measure(Tenth(), lambda: POLL, lambda _: None, scouting="", target="p99", cores=(1, 2))
+
+    with pytest.raises(TautError, match=f"^--keep: not in force: R05-now: {end}"):
+        job._tell([result("R24-now", other), result("R05-now", Outcome.UNMOVABLE)])
+
+    assert job.document.in_force is in_force
+    assert f"--keep: not in force: R05-now: {end}" in job.document.notes[-1]
+    said = " ".join(last_lines(job.document))
+    assert ("In force now: taut host undo" in said) is in_force
+    assert ("The host is as it was" in said) is not in_force
 
 
 def test_no_measurement_begins_while_the_host_is_changed() -> None:

@@ -25,6 +25,8 @@ from taut.trim.document import as_document
 from taut.trim.looks import LEAST_PAIRS
 from taut.trim.trim import KEPT_STATE, Request, Trimmed, scout, trim
 
+_WRITTEN = (Outcome.IN_FORCE, Outcome.OTHER_VALUE)
+
 ASIDE = "taut trim: the host is changed for a while"
 
 Ask = Callable[[Trimmed], None]
@@ -122,13 +124,20 @@ class Job:
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]
         if failed:
             raise TautError(f"--keep: {failed[0].wish.change.setting.name}: {failed[0].note}")
-        refused = refused_by_machine(report.results)
-        if refused:
-            raise TautError(
-                f"--keep: not in force: {'; '.join(refused)}; the other changes are: `taut host "
-                "undo` takes them back"
-            )
-        self.document = replace(self.document, in_force=True)
+        self._tell(report.results)
+
+    def _tell(self, results: Sequence[Result]) -> None:
+        """Say in the document what is in force. TautError: the machine did not take all of it."""
+        refused = refused_by_machine(results)
+        in_force = not refused or any(result.outcome in _WRITTEN for result in results)
+        self.document = replace(self.document, in_force=in_force)
+        if not refused:
+            return
+        said = f"not in force: {'; '.join(refused)}"
+        if in_force:
+            said += "; the other changes are: `taut host undo` takes them back"
+        self.document = replace(self.document, notes=(*self.document.notes, f"--keep: {said}."))
+        raise TautError(f"--keep: {said}")
 
     def check(self, budget: str, least_s: float, shorter: str) -> None:
         """Check what must hold before measuring. `shorter`: advice on needing less than `least_s`.

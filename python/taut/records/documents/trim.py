@@ -142,7 +142,7 @@ class TrimDocument:
     kept: tuple[str, ...]
     confirmed: PairedRatio | None
     in_force: bool
-    """Whether what is kept is in force now."""
+    """Whether what is kept is in force now; what of it the machine did not take is in `notes`."""
     notes: tuple[str, ...]
     groups: tuple[GroupOfTrim, ...] = ()
     format: int = TRIM_FORMAT
