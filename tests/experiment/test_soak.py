@@ -208,12 +208,37 @@ def write_three_rows(run: Path) -> Path:
     return run / "soak" / start.trial / ROWS_FILE
 
 
-def test_what_a_soak_takes_of_the_disk_has_the_gaps_of_every_hop(tmp_path: Path) -> None:
-    chain = TEXT.replace("taut_forward", "chain")  # of two hops
-    one, two = (next(iter(takes_words(soak_of(text), tmp_path))) for text in (TEXT, chain))
+def disk_gb(soak: Soak, run: Path) -> tuple[float, float]:
+    """Give what it says that a soak takes of the disk: while it runs, and afterwards."""
+    words = next(iter(takes_words(soak, run)))
+    found = re.match(r"Disk: at most ([0-9.,]+) (.)B while it runs and ([0-9.,]+) (.)B af", words)
+    assert found, words
+    most, of_most, kept, of_kept = found.groups()
+    scale = {"G": 1.0, "M": 1e-3}
+    return float(most) * scale[of_most], float(kept) * scale[of_kept]
 
-    most_mb = [float(re.findall(r"at most ([0-9.]+) GB", words)[0]) for words in (one, two)]
-    assert most_mb[1] - most_mb[0] == pytest.approx(24 * MOST_GAPS / 1e9, abs=0.11)
+
+@pytest.mark.parametrize(("driver", "n_logs"), [("testpmd", 0), ("taut_forward", 1), ("chain", 2)])
+def test_what_a_soak_takes_of_the_disk_has_the_log_of_every_process_that_writes_one(
+    driver: str, n_logs: int, tmp_path: Path
+) -> None:
+    bridge, one = (TEXT.replace("taut_forward", name) for name in ("linux_bridge", driver))
+
+    least, least_kept = disk_gb(soak_of(bridge), tmp_path)
+    most, kept = disk_gb(soak_of(one), tmp_path)
+
+    assert most - least == pytest.approx((24 + 12) * n_logs * MOST_GAPS / 1e9, abs=0.11)
+    assert kept - least_kept == pytest.approx(12 * n_logs * MOST_GAPS / 1e9, abs=0.11)
+
+
+def test_what_a_soak_takes_of_the_disk_has_every_segment_of_its_length(tmp_path: Path) -> None:
+    day, days = (disk_gb(soak_of(planned_ns=n * DAY_NS), tmp_path) for n in (1, 3))
+    _, with_control = disk_gb(soak_of(has_control=True), tmp_path)
+
+    assert days[1] == pytest.approx(3 * day[1], abs=0.11)
+    assert days[0] - day[0] == pytest.approx(2 * day[1], abs=0.11)
+    # The control logs no gaps.
+    assert with_control == pytest.approx(2 * day[1] - 12 * MOST_GAPS / 1e9, abs=0.11)
 
 
 def test_how_much_is_missing_is_said_before_a_soak_goes_on(tmp_path: Path) -> None:

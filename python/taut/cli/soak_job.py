@@ -21,6 +21,7 @@ from taut.cli.unread import PatientConsole, tell, unread_is_dropped
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
 from taut.core.files import write_json
 from taut.core.units import length_words
+from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
@@ -83,20 +84,13 @@ def print_soak_plan(soak: Soak, out: Path) -> None:
 def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     """Say how much memory, disk and time a soak takes, at most, whatever happens in it."""
     plan = _whole_plan(soak)
-    is_traced = any(trial.trace != "off" for trial in plan.trials)
     bounded = soak.bounded(plan.trials[-1])
-    gaps = bounded.gaps * soak.device.driver_options.n_cores
-    records = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + gaps * _GAP_BYTES
-    records += is_traced * _TRACE_BYTES
-    n_rows = soak.planned_ns // soak.every_ns + 1
-    kept = MOST_KEPT * _KEPT_BYTES + gaps * _KEPT_GAP_BYTES + n_rows * _ROW_BYTES
-    kept += is_traced * _TRACE_BYTES // 2
+    at_most, kept = _disk_bytes(soak, plan)
     folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(folder).free
-    at_most = (records + n_rows * _ROW_BYTES + _WHOLE_BYTES) * len(plan.trials)
     yield (
-        f"Disk: at most {_size(at_most)} while it runs and {_size(kept * len(plan.trials))} "
-        f"afterwards, whatever its length; {_size(free)} are free"
+        f"Disk: at most {_size(at_most)} while it runs and {_size(kept)} afterwards, for the "
+        f"planned length (a resumed soak has a segment more); {_size(free)} are free"
         + ("; make room or give --out." if at_most > free else ".")
     )
     yield (
@@ -114,15 +108,32 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     )
 
 
+def _disk_bytes(soak: Soak, plan: Plan) -> tuple[int, int]:
+    """Give what a soak takes of the disk at most: while it runs, and afterwards.
+
+    All segments are kept; while one is measured, its raw records stand beside those before.
+    """
+    n_segments = -(-soak.planned_ns // MAX_TRIAL_NS)
+    n_rows = soak.planned_ns // soak.every_ns + 1
+    raw_of_one = kept_of_all = 0
+    for trial in plan.trials:
+        trace = _TRACE_BYTES if trial.trace != "off" else 0
+        gaps = soak.bounded(trial).gaps * trial.device.driver_options.n_gap_logs
+        raw = MOST_KEPT * (_RECORD_BYTES + _GAP_BYTES) + gaps * _GAP_BYTES + trace
+        kept = MOST_KEPT * _KEPT_BYTES + gaps * _KEPT_GAP_BYTES + trace // 2 + _WHOLE_BYTES
+        raw_of_one = max(raw_of_one, raw)
+        kept_of_all += kept * n_segments + n_rows * _ROW_BYTES
+    return raw_of_one + kept_of_all, kept_of_all
+
+
 def _size(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def _whole_plan(soak: Soak) -> Plan:
     """Plan first segments of all that is measured; its spec is what a resumed soak must have."""
-    day_ns = 86_400_000_000_000
     trials = [
-        soak.segment(device, index, min(soak.planned_ns, day_ns)).trials[0]
+        soak.segment(device, index, min(soak.planned_ns, MAX_TRIAL_NS)).trials[0]
         for index, device in enumerate(soak.subjects)
     ]
     return Plan(soak.spec, tuple(trials))

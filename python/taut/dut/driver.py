@@ -60,6 +60,11 @@ class DriverOptions(BaseModel):
         return self
 
     @property
+    def n_gap_logs(self) -> int:
+        """How many of its processes log their gaps, bounded or not."""
+        return 0
+
+    @property
     def stamps_per_packet(self) -> float:
         """How many stamps the device writes for each packet, as it is told to (`stamping`)."""
         return 0.0

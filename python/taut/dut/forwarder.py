@@ -93,6 +93,10 @@ class TautForwardOptions(DriverOptions):
         return found
 
     @property
+    def n_gap_logs(self) -> int:
+        return 1
+
+    @property
     def gaps_most(self) -> int:
         """How many gaps it logs; 0: all."""
         return self._gaps_most

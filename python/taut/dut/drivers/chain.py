@@ -71,6 +71,11 @@ class ChainOptions(DriverOptions):
         return self.model_copy(update={"hops": tuple(hop.logging(n_gaps) for hop in self.hops)})
 
     @property
+    def n_gap_logs(self) -> int:
+        """One of each hop."""
+        return len(self.hops)
+
+    @property
     def stamps_per_packet(self) -> float:
         """Of all hops together."""
         return len(self.hops) * stamps_per_packet(self.stamp_every)
