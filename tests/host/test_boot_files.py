@@ -110,7 +110,7 @@ def test_the_drop_in_of_grub_and_the_profile_of_tuned_need_a_command_first() -> 
     tuned = "/etc/tuned/profiles/taut/tuned.conf"
     assert in_force_after([tuned]) == "after a reboot; tuned-adm profile taut first"
     undone = in_force_after([tuned], is_undone=True)
-    assert undone == "after a reboot; tuned-adm the profile of before first"
+    assert undone == "after a reboot; `tuned-adm profile` with the profile of before first"
 
 
 def test_the_command_line_is_not_systemds() -> None:

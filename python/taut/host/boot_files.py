@@ -84,8 +84,8 @@ def in_force_after(paths: Collection[str], *, is_undone: bool = False) -> str:
     """Say what it takes until boot configuration that was put there, or taken back, counts."""
     first = ["update-grub"] if GRUB_DROP_IN in paths else []
     if not set(TUNED).isdisjoint(paths):
-        profile = "the profile of before" if is_undone else f"profile {PROFILE}"
-        first.append(f"tuned-adm {profile}")
+        with_before = "`tuned-adm profile` with the profile of before"
+        first.append(with_before if is_undone else f"tuned-adm profile {PROFILE}")
     return f"after a reboot; {' and '.join(first)} first" if first else "after a reboot"
 
 
