@@ -78,7 +78,7 @@ def test_a_killed_forwarder_leaves_the_gaps_it_had_written(run_dir: Path, tmp_pa
         folder.rmdir()
 
 
-def test_a_log_that_is_bounded_has_its_first_gaps_and_counts_all(
+def test_a_log_that_is_bounded_has_so_many_gaps_and_counts_all(
     run_dir: Path, tmp_path: Path
 ) -> None:
     gaps, stats = tmp_path / "gaps.bin", tmp_path / "stats.json"
@@ -92,7 +92,7 @@ def test_a_log_that_is_bounded_has_its_first_gaps_and_counts_all(
     counts = json.loads(stats.read_text())["gaps"]
     raw = open_raw(gaps, layout.RecordKind.GAP)
     assert raw.is_complete
-    assert n_before_a_hole(raw) == raw.n_records == 10
+    assert raw.n_records == 10
     assert counts["not_logged"] == counts["n"] - 10 > 0
 
 
