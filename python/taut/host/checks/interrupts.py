@@ -125,7 +125,7 @@ def move_away(see: View) -> Iterable[Remedy]:
         wanted = format_cpu_list(see.housekeeping)
         paths = (f"/proc/irq/{irq.number}/smp_affinity_list" for irq in movable)
         yield now(
-            f"move {len(movable)} device interrupts to cores {wanted}",
+            f"move {len(movable)} device interrupts to {named(see.housekeeping)}",
             *(write(path, wanted, "list", may_refuse=True) for path in paths),
             profile=MINIMAL,
             cost=cost,

@@ -59,7 +59,7 @@ def bind_now(see: View) -> Iterable[Remedy]:
     """Leave the housekeeping cores."""
     if see.can_split:
         mask = cpu_mask(see.housekeeping)
-        summary = f"run unbound kernel work on cores {format_cpu_list(see.housekeeping)}"
+        summary = f"run unbound kernel work on {named(see.housekeeping)}"
         yield now(summary, write(_MASK, mask, "mask"), cost=_FEWER)
         yield boot(f"at boot: {summary}", SysfsValue(_MASK, mask, "mask"), cost=_FEWER)
 

@@ -47,7 +47,7 @@ def offload(see: View) -> Iterable[Remedy]:
         return
     if astray := _astray(see):
         wanted = format_cpu_list(see.housekeeping)
-        summary = f"move {len(astray)} rcuo threads to cores {wanted}"
+        summary = f"move {len(astray)} rcuo threads to {named(see.housekeeping)}"
         yield now(summary, *(move(thread, wanted) for thread in astray))
     yield boot(
         f"offload RCU callbacks of {named(see.cores)}",
