@@ -146,7 +146,7 @@ def test_what_is_lost_instead_of_late_is_no_effect():
     assert (found["p99.9"].shown, found["p99.9"].claim) == (Shown.LOSSES, None)
     # Of as few nothing shows in the median.
     assert found["p50"].shown is Shown.NOTHING
-    losses = f"{CELL}: lost or not sent 0 % as found, 0.4 % R24"
+    losses = f"{CELL}: lost or not sent 0 % as found, 0.4 % R24 (medians)"
     note = f"R24: {losses}: what is lost has no latency, so nothing is claimed of p99.9."
     assert note in document([one], measured)["notes"]
 

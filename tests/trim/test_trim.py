@@ -11,7 +11,7 @@ import pytest
 
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState
-from taut.trim.bench import Repetition
+from taut.trim.bench import Repetition, losses_apart
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When
 from taut.trim.decision import Decision, Verdict
 from taut.trim.document import sentence
@@ -220,10 +220,22 @@ def test_a_state_that_loses_other_packets_neither_helps_nor_harms(
 
     assert (found.verdict, found.kept) == (Verdict.NOT_SHOWN, [])
     share = {state: f"{100 * lost.get(state, 0.0):.3g} %" for state in ("as found", "trimmed")}
-    said = f"cell: lost or not sent {share['as found']} as found, {share['trimmed']} trimmed"
+    said = (
+        f"cell: lost or not sent {share['as found']} as found, {share['trimmed']} trimmed (medians)"
+    )
     assert said in sentence(found, "p99.9")
     [note] = found.notes
     assert note == f"{said}: what is lost has no latency, so nothing is claimed of these two."
+
+
+def test_one_trial_that_loses_a_quarter_in_a_stall_of_the_machine_is_no_state_that_loses() -> None:
+    once = Repetition(
+        5, {}, gone={"as found": {"cell": 0.0}, "trimmed": {"cell": 0.24}}, tail=0.001
+    )
+    others = [replace(once, number=n, gone={s: {"cell": 0.0} for s in once.gone}) for n in range(4)]
+
+    assert losses_apart([once, *others], "as found", "trimmed") is None
+    assert losses_apart([once], "as found", "trimmed") is not None
 
 
 def test_losses_that_differ_by_less_than_the_tail_are_no_reason_to_claim_nothing() -> None:
@@ -239,8 +251,8 @@ def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
     [ratio] = [d.ratio for d in found.decided if d.candidate is TIMER]
     assert ratio is not None
     assert ratio == found.groups["timer"].effect
-    assert ratio.losses == "cell: lost or not sent 0 % trimmed, 5 % without timer"
-    assert any("0 % trimmed, 5 % without timer" in note for note in found.notes)
+    assert ratio.losses == "cell: lost or not sent 0 % trimmed, 5 % without timer (medians)"
+    assert any("0 % trimmed, 5 % without timer (medians)" in note for note in found.notes)
 
 
 def test_what_is_left_and_loses_more_than_the_whole_is_not_kept_alone() -> None:
