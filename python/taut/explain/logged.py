@@ -18,6 +18,7 @@ from taut.explain.judge.shares import Shares, share_out
 from taut.explain.judge.told import Told, around_late
 from taut.explain.judge.verdicts import GapVerdicts, Marks, judge, mark, throttled_in
 from taut.explain.read.ahead import Ahead
+from taut.explain.read.clocks import AGREED, Apart
 from taut.explain.read.counted import is_whole
 from taut.explain.read.events import TraceNotes
 from taut.explain.read.facts import Facts, facts_from, recorded_of
@@ -51,6 +52,7 @@ class Trace:
     """Whether all of it ran in a virtual machine."""
     inside: Inside | None = None
     """What the guest knows of the device, where that alone ran in one."""
+    apart: Apart = AGREED
 
     def has(self, core: int) -> bool:
         """Whether events of a core were recorded."""

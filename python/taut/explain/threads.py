@@ -221,7 +221,7 @@ def _not_known(trace: Trace, dut: Dut, kind: Kind, loops: Sequence[_Loop]) -> li
         )
     if not trace.recorded.is_there:
         words.append("no kernel events: the run was not traced")
-    words += _not_logged(loops) + _not_counted(trace.notes)
+    words += _not_logged(loops) + _not_counted(trace.notes) + trace.apart.words
     if kind in NOTES:
         words.append(NOTES[kind])
     return [*words, SLEEPS] if sleeps(dut) else words

@@ -20,6 +20,7 @@ from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Trace
+from taut.explain.read.clocks import clocks_apart
 from taut.explain.read.counted_normal import read_counted_normal
 from taut.explain.read.events import TraceNotes, read_notes
 from taut.explain.read.gaps import Explainable, read_gaps
@@ -64,7 +65,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     normal, holds = _normal(trial, document, options.over), holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
     trace = _read_trace(trial, document, tail, options.n_worst)
-    passages = Passages(packets, document.dut.link or "")
+    passages = Passages(packets, document.dut.link or "", error_ns=trace.apart.error_ns)
     threads = judge_threads(trace, document, options, passages, tail)
     if threads.kind is Kind.KERNEL:
         threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
@@ -136,16 +137,18 @@ def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:
 
 @stage("reading events")
 def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) -> Trace:
-    recorded = recorded_in(trial)
+    apart = clocks_apart(document)
+    recorded = recorded_in(trial, apart)
     known = survey(recorded)
     late = tail.is_late
     order = np.argsort(tail.sent_ns[late], kind="stable")
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
     explainable = Explainable(skipped_spans(known.marks), met, n_worst)
-    gaps = read_gaps(trial / "gaps.parquet", explainable)
+    gaps = read_gaps(trial / "gaps.parquet", explainable, apart.of_threads(document))
     notes = _with_hops(read_notes(trial), document.dut.hops or ())
     notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)
-    return Trace(gaps, recorded, known, notes, _is_guest(trial), inside_of(trial, document))
+    inside = inside_of(trial, document)
+    return Trace(gaps, recorded, known, notes, _is_guest(trial), inside, apart)
 
 
 def _with_hops(notes: TraceNotes, hops: Sequence[Hop]) -> TraceNotes:

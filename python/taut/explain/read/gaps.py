@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +78,8 @@ class Gaps:
     """By thread; one that handled no packet in a gap is not there."""
     end_ns: Mapping[str, int]
     """When the last gap ended that each thread logged, judged or not."""
+    ahead_ns: Mapping[str, int]
+    """By thread, how far its clock is ahead of the packets'; one that is not here agrees."""
 
     def of(self, thread: str) -> Iterator[pa.Table]:
         """Read the gaps of one thread that are to be judged, in the order of time."""
@@ -85,7 +88,7 @@ class Gaps:
         return iter([pa.concat_tables(self._of(thread)).sort_by("start_ns")])
 
     def _of(self, thread: str) -> Iterator[pa.Table]:
-        for table in _batches(self.path) if self.n.get(thread) else ():
+        for table in _batches(self.path, self.ahead_ns) if self.n.get(thread) else ():
             own = table.filter(pc.equal(table["thread"], thread))
             if own.num_rows:
                 chosen = self.explainable.mark(*_times(own))
@@ -108,11 +111,16 @@ class _Sums:
     worst_aside_ns: int = 0
 
 
-def read_gaps(path: Path, explainable: Explainable) -> Gaps:
-    """Read what is to be known of a trial's gaps; they themselves stay in the file."""
+def read_gaps(
+    path: Path, explainable: Explainable, ahead_ns: Mapping[str, int] = MappingProxyType({})
+) -> Gaps:
+    """Read what is to be known of a trial's gaps; they themselves stay in the file.
+
+    `ahead_ns`: by thread, how far its clock is ahead of the packets'.
+    """
     sums: defaultdict[str, _Sums] = defaultdict(_Sums)
     longest = GAP_SCHEMA.append(_ROW).empty_table()
-    for table in _batches(path):
+    for table in _batches(path, ahead_ns):
         for thread in table["thread"].unique().to_pylist():
             own = table.filter(pc.equal(table["thread"], thread))
             chosen = explainable.mark(*_times(own))
@@ -141,18 +149,30 @@ def read_gaps(path: Path, explainable: Explainable) -> Gaps:
             if of.n_handled
         },
         {thread: of.end_ns for thread, of in sums.items()},
+        ahead_ns,
     )
 
 
-def _batches(path: Path) -> Iterator[pa.Table]:
-    """Read gaps with the numbers of their rows."""
+def _batches(path: Path, ahead_ns: Mapping[str, int]) -> Iterator[pa.Table]:
+    """Read gaps, on the packets' clock, with the numbers of their rows."""
     if not path.is_file():
         return
     n = 0
     for batch in read_batches(path, GAP_SCHEMA.names, _BATCH):
         rows = np.arange(n, n + len(batch))
         n += len(batch)
-        yield pa.Table.from_batches([batch]).cast(GAP_SCHEMA).append_column(_ROW, pa.array(rows))
+        table = _put_right(pa.Table.from_batches([batch]).cast(GAP_SCHEMA), ahead_ns)
+        yield table.append_column(_ROW, pa.array(rows))
+
+
+def _put_right(table: pa.Table, ahead_ns: Mapping[str, int]) -> pa.Table:
+    for thread, ns in ahead_ns.items():
+        is_own = pc.equal(table["thread"], thread)
+        for name in ("start_ns", "end_ns"):
+            right = pc.if_else(is_own, pc.subtract(table[name], ns), table[name])
+            at = table.schema.get_field_index(name)
+            table = table.set_column(at, table.schema.field(at), right)
+    return table
 
 
 def _times(table: pa.Table) -> tuple[Ints, Ints]:

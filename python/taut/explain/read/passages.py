@@ -14,11 +14,9 @@ import pyarrow as pa
 
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, in_order, is_in_order
 from taut.explain.read.batches import read_batches, read_bounds
+from taut.explain.read.clocks import CLOCKS_NS
 from taut.explain.read.spans import Stretches
 from taut.records.layout import PacketFlag
-
-MARGIN_NS = 500
-"""Allowed for the difference of two cores' clocks and a packet's way to the generator's ring."""
 
 _STAMPS_NS = 10
 """Stamps of one call may differ by so much through rounding; two calls are further apart."""
@@ -70,6 +68,8 @@ class Passages:
     """The kind of link; empty: not known, and taken to go through the kernel."""
     groups: Sequence[int] | None = None
     """The row groups that are read; None: all."""
+    error_ns: int = 0
+    """How far clocks of cores that were put right (clocks.py) may still be off."""
 
     @property
     def is_shared(self) -> bool:
@@ -87,13 +87,15 @@ class Passages:
         groups = np.flatnonzero((least <= end.max()) & (most >= start.min()))
         return replace(self, groups=groups.tolist())
 
-    def inside(self, start: Ints, end: Ints, margin_ns: int = MARGIN_NS) -> Passed:
+    def inside(self, start: Ints, end: Ints, error_ns: int = 0) -> Passed:
         """Say what the device let out inside stretches, which are in order and do not overlap.
 
         Only packets count that cannot have waited in a ring since before the stretch: on a link in
         shared memory, those that an earlier poll inside it did not find; else those sent inside.
-        Nothing counts that is nearer than `margin_ns` to an end.
+        `error_ns` is how far the times of the stretches may be off; nothing counts that is so near
+        to an end, or nearer than CLOCKS_NS.
         """
+        margin_ns = max(CLOCKS_NS, self.error_ns, error_ns)
         n = np.zeros(len(start), np.int64)
         first, after = np.full(len(start), AFTER_ALL), np.full(len(start), AFTER_ALL)
         before = np.full(len(start), BEFORE_ALL)

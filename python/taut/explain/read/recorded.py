@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, is_in_order
 from taut.explain.read.ahead import Ahead, rows_together
 from taut.explain.read.batches import read_batches
+from taut.explain.read.clocks import AGREED, Apart
 from taut.explain.read.events import (
     EVENTS,
     Events,
@@ -66,9 +67,12 @@ class Window:
 class Recorded:
     """The events of a trial: read anew each time they are asked for, unless they are few."""
 
-    def __init__(self, path: Path | None, whole: Events | None = None) -> None:
-        self._path, self._whole = path, whole
-        self._is_one = False
+    def __init__(
+        self, path: Path | None, whole: Events | None = None, apart: Apart = AGREED
+    ) -> None:
+        self._path, self._whole, self._apart = path, whole, apart
+        # Cores whose clocks are put right are no longer in the order of the file.
+        self._is_one = bool(apart.ahead_ns)
         self.is_there = path is not None or whole is not None
         """Whether events were recorded at all."""
 
@@ -111,7 +115,7 @@ class Recorded:
     def _parts(self) -> Iterator[Events]:
         """Read the events; few of them, or all that are one window, only once."""
         if self._whole is None and (self._is_one or self._n <= WINDOW):
-            self._whole = events_of(self._batches(), self._n)
+            self._whole = self._apart.put_right(events_of(self._batches(), self._n))
         if self._whole is not None:
             yield self._whole
         else:
@@ -180,7 +184,7 @@ def survey(recorded: Recorded) -> Survey:
     return Survey(events_together(marks), n_calls, n_joined)
 
 
-def recorded_in(trial: Path) -> Recorded:
+def recorded_in(trial: Path, apart: Apart = AGREED) -> Recorded:
     """Give a trial's events; none where it was not traced."""
     path = trial / EVENTS
-    return Recorded(path if path.is_file() else None)
+    return Recorded(path if path.is_file() else None, apart=apart)

@@ -11,7 +11,7 @@ import numpy as np
 from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints
 from taut.explain.causes import CAUSES, NUMBER
-from taut.explain.read.passages import MARGIN_NS, Passages
+from taut.explain.read.passages import Passages
 from taut.explain.read.spans import Spans
 from taut.explain.walk.segments import Segments
 
@@ -36,7 +36,7 @@ def cut_device(spans: Spans, passages: Passages, n_held: int) -> tuple[Spans, Ve
     `n_held`: how many packets its transmit policy may have kept from earlier iterations.
     """
     at = spans.start_ns, spans.end_ns
-    passed = passages.near(*at).inside(*at, max(MARGIN_NS, spans.error_ns))
+    passed = passages.near(*at).inside(*at, spans.error_ns)
     is_wrong = passed.n > spans.n_packets + n_held
     return _cut(spans, np.where(is_wrong, passed.first_ns, spans.end_ns))
 
