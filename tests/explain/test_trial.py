@@ -291,8 +291,12 @@ def test_packets_that_never_came_back_belong_to_their_neighbours(tmp_path):
     trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
     found = explain_trial(trial, Options(over="20us"))
 
-    assert found.causes[0].n_lost == 2
-    assert only_episode(found).n_lost == 2
+    story = only_episode(found)
+    assert (found.causes[0].n_lost, found.causes[0].n_unsent) == (1, 1)
+    assert (story.n_lost, story.n_unsent) == (1, 1)
+    assert story.line.startswith(
+        "Packet 1,001 and 497 more, up to 4.99 ms late, with 1 lost and 1 that could not be sent: "
+    )
 
 
 def test_warm_up_and_extra_rows_are_left_out(tmp_path):

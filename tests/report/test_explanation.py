@@ -137,12 +137,20 @@ def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
     facts = dict(found.facts)
     assert facts["packets"] == "5 (1 stalled, 4 queued behind it)"
     assert (facts["lost"], facts["generator late"]) == ("1", "with 2")
+    assert "could not be sent" not in facts
     assert facts["first"] == "packet 7 of direction 0"
     assert facts["time in the trial"] == "from 1.000000 s, for 60 µs"
     assert facts["worst"] == "15 µs above the median"
     assert facts["grade"] == f"B: {GRADES['B']}"
     assert facts["missing evidence"] == "who sent it: no event proves it"
     assert "telemetry" in facts["in detail"]
+
+
+def test_packets_that_could_not_be_sent_are_not_among_the_lost() -> None:
+    [found] = explanation.episodes(of(trial(worst=[{**STORY, "n_unsent": 3}])))
+
+    facts = dict(found.facts)
+    assert (facts["lost"], facts["could not be sent"]) == ("1", "3")
 
 
 def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:

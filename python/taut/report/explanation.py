@@ -202,6 +202,7 @@ def _facts(story: StoryDocument, gap: GapDocument | None) -> list[tuple[str, str
         ("cause", f"{maybe}{cause.title}: {cause.why}" if cause else maybe + story.cause),
         ("packets", f"{story.n_packets:,} ({ties})"),
         ("lost", f"{story.n_lost:,}"),
+        *([("could not be sent", f"{story.n_unsent:,}")] if story.n_unsent else []),
         ("generator late", f"with {story.n_void:,}"),
         ("first", f"packet {story.first_seq} of direction {story.direction}"),
         ("time in the trial", _when(story.start_ns, story.end_ns)),

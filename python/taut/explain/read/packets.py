@@ -109,6 +109,17 @@ class Tail:
         void: Mask = (self.flags & int(PacketFlag.VOID)) != 0
         return void
 
+    @property
+    def is_lost(self) -> Mask:
+        """Marks packets that were sent and did not come back."""
+        return ~self.is_late & ~self.is_unsent
+
+    @property
+    def is_unsent(self) -> Mask:
+        """Marks packets that the transmit call refused."""
+        unsent: Mask = (self.flags & int(PacketFlag.UNSENT)) != 0
+        return unsent
+
 
 @stage("reading packets")
 def read_normal(packets: Path, over: str) -> Normal:

@@ -67,6 +67,7 @@ class EpisodeStory:
     end_ns: int
     n_packets: int
     n_lost: int
+    n_unsent: int  # the transmit call refused them
     n_void: int
     worst_excess_ns: int
     cause: str
@@ -88,6 +89,7 @@ class CauseTotal:
     n_episodes: int
     n_packets: int
     n_lost: int
+    n_unsent: int
     total_ns: int  # for which its episodes lasted, overlaps counted once
     worst_ns: int
     tail_share: float  # its share of the packets above the threshold

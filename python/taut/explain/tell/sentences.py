@@ -41,10 +41,13 @@ def gap_sentence(gap: GapStory, core: str) -> str:
 
 def episode_sentence(story: EpisodeStory, worst_seq: int, reason: str) -> str:
     """Say how many packets were how late and why; `reason` is used where no gap is blamed."""
-    more = f" and {story.n_packets - 1:,} more, up to" if story.n_packets > 1 else ","
+    n_late = story.n_packets - story.n_lost - story.n_unsent
+    more = f" and {n_late - 1:,} more, up to" if n_late > 1 else ","
     head = f"Packet {worst_seq:,}{more} {format_ns(story.worst_excess_ns)} late"
-    lost = f", {story.n_lost:,} of them lost" if story.n_lost else ""
-    return f"{head}{lost}: {_why(story, reason)}."
+    gone = {"lost": story.n_lost, "that could not be sent": story.n_unsent}
+    words = " and ".join(f"{n:,} {what}" for what, n in gone.items() if n)
+    beside = f", with {words}" if words else ""
+    return f"{head}{beside}: {_why(story, reason)}."
 
 
 def _why(story: EpisodeStory, reason: str) -> str:

@@ -53,7 +53,6 @@ def _tell(
     lacking: Callable[[int, int], str],
 ) -> EpisodeStory:
     tail, rows = judged.tail, slice(int(judged.first[episode]), int(judged.end[episode]))
-    late = tail.is_late[rows]
     worst = rows.start + int(np.argmax(judged.excess_ns[rows]))
     cause = CAUSES[int(judged.cause[rows.start])]
     gap = _gap_of(judged, worst, rows, generator if cause is causes.MEASURER else device)
@@ -71,7 +70,8 @@ def _tell(
         start_ns=int(tail.sent_ns[rows].min()),
         end_ns=int(tail.received_ns[rows].max()),
         n_packets=rows.stop - rows.start,
-        n_lost=int(np.count_nonzero(~late)),
+        n_lost=int(np.count_nonzero(tail.is_lost[rows])),
+        n_unsent=int(np.count_nonzero(tail.is_unsent[rows])),
         n_void=int(np.count_nonzero(tail.is_void[rows])),
         worst_excess_ns=int(judged.excess_ns[worst]),
         cause=cause.id,

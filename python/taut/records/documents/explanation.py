@@ -87,6 +87,8 @@ class CauseDocument:
     ask: str
     cause: str = "unknown"
     n_lost: int = 0
+    n_unsent: int | None = field(default=None, metadata=LEFT_OUT)
+    """The transmit call refused them; None: the document is older, and `n_lost` holds them, too."""
     n_by_relation: Mapping[str, int] = field(default_factory=dict)
     remedies: tuple[str, ...] = ()
     predicted: Predicted = field(default_factory=Predicted, metadata=INLINE)
@@ -130,6 +132,8 @@ class StoryDocument:
     n_packets: int | None = field(default=None, metadata=LEFT_OUT)
     """None: the document is older than this key, and only `line` is known."""
     n_lost: int = 0
+    n_unsent: int | None = field(default=None, metadata=LEFT_OUT)
+    """As of a cause."""
     n_void: int = 0
     worst_excess_ns: int = 0
     cause: str = "unknown"
