@@ -97,3 +97,18 @@ def test_nor_is_a_generator_whose_log_was_full(tmp_path):
     line = line_of(write_trial(tmp_path, rows, [gap], QUIET, meta=meta))
 
     assert "missing: the rest of the generator's log of gaps" in line
+
+
+def test_where_packets_wait_is_not_said_of_a_queue(tmp_path):
+    rows = normal(3_000)
+    for row in rows[1_000:2_000]:
+        row["received_ns"] += (row["seq"] - 999) * 2_000
+    meta = {"dut": {"driver": "loopback"}}
+
+    [story] = explain_trial(
+        write_trial(tmp_path, rows, [], QUIET, meta=meta), Options(over="100us")
+    ).worst
+
+    assert story.cause == "queueing"
+    assert "packets sent before it and not yet back (load)" in story.line
+    assert "the device" not in story.line

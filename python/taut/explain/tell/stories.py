@@ -140,7 +140,8 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause, gap: GapStory | None)
         n = int(tail.in_flight[packet])
         if not n:
             return f"the device was busy with packets that it had taken already ({why})"
-        return f"it waited behind {n:,} packet{'' if n == 1 else 's'} in the device ({why})"
+        packets = _count(n, "packet")
+        return f"it waited behind {packets} sent before it and not yet back ({why})"
     if judged.blame.relation[packet] == Relation.HELD_BACK:
         return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
