@@ -69,11 +69,11 @@ def sleeps(dut: Dut) -> bool:
     return str(dut.options.get("wait") or POLL) != POLL
 
 
-POLLED = "polled all the time"
-"""What is said of threads where no gap touches a packet's way."""
+NO_GAP = "none in the logs touches its way"
+"""What is said of gaps where none of a thread that keeps a log meets a packet."""
 
 MISSING = {
-    Kind.NONE: f"a gap of the generator: it {POLLED}, and there is no device",
+    Kind.NONE: f"a gap of the generator: {NO_GAP}, and there is no device",
     Kind.KERNEL: "a step of the kernel's way from port to port that was recorded: the device has no"
     " thread, and that its core idles is no cause",
 }
@@ -95,7 +95,7 @@ _LEAST_NEW = 2
 """A stall that gaps of the log cover by 1 / _LEAST_NEW of its length or more is theirs."""
 
 
-SWITCH = f"a gap of a hop: they {POLLED}, but the switch between them keeps no log"
+SWITCH = f"a gap of a hop: {NO_GAP}, but the switch between them keeps no log"
 """What a verdict lacks of a chain whose hops a switch joins: it may have stood still."""
 
 

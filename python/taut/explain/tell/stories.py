@@ -10,7 +10,7 @@ from taut.explain import causes
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.explain.judge.blame import Relation, queue_reason
-from taut.explain.judge.device import POLLED
+from taut.explain.judge.device import NO_GAP
 from taut.explain.judge.kernel_path import SOFTIRQ
 from taut.explain.judge.one_line import OneLine
 from taut.explain.judge.verdicts import LETTERS, NOT_KEPT
@@ -61,7 +61,7 @@ def _tell(
         dark = generator is not None and _was_skipped(generator.spans, tail, worst)
         lacked = lacking(int(tail.sent_ns[worst]), int(tail.received_ns[worst]))
         missing = tuple(_missing(cause, device, dark, lacked))
-        if any(POLLED in words for words in missing):
+        if any(NO_GAP in words for words in missing):
             missing = _beside(judged, worst, device, generator) or missing
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
@@ -118,7 +118,7 @@ def _missing(cause: Cause, device: OneLine | None, was_skipped: bool, no_thread:
         return ["the time before its core was told of it, or after it had left the device"]
     if no_thread:
         return [no_thread]
-    return [f"a gap: every thread {POLLED}, the device served this packet slowly"]
+    return [f"a gap: {NO_GAP}; it was the device, the path, or what the logs grant as work"]
 
 
 def _beside(judged: JudgedTail, packet: int, *lines: OneLine | None) -> tuple[str, ...]:
