@@ -169,6 +169,23 @@ def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("thread", "words"),
+    [
+        ("forwarder", "The forwarder on core 1 did not poll"),
+        ("hop 2", "Hop 2 on core 1 did not poll"),
+        ("kernel", "The device on core 1 did not run"),
+        ("softirq", "The device on core 1 held packets"),
+    ],
+)
+def test_a_gap_says_who_stood_still(thread: str, words: str) -> None:
+    gap = {**STORY["gap"], "thread": thread}
+
+    [found] = explanation.episodes(of(trial(worst=[{**STORY, "gap": gap}])))
+
+    assert found.gap == f"{words} for 40 µs, from 1.000000 s"
+
+
 def test_a_share_too_small_to_matter_is_not_a_row_of_digits() -> None:
     shares = [
         {"label": "timer", "ns": 0, "detail": "", "share": 0.0},

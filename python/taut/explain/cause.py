@@ -69,8 +69,9 @@ class Cause:
     noun: str = ""
     """Who had the core, as a sentence names it: "another thread"; empty: the title does."""
     did: str = ""
-    """Where nobody took the core: what the core did instead of polling, with {time} for how long
-    and {who} for the gap's details. Empty: the core was taken, and `noun` says by whom.
+    """Where nobody took the core: what the core did instead, with {time} for how long, {who} for
+    the gap's details and {stood} for "did not poll", or of who is not known to poll what it did not
+    do. Empty: the core was taken, and `noun` says by whom.
     """
     vectors: tuple[str, ...] = ()
     """Interrupts of the processor (records/layout.py, EVENT_VECTORS) that are this cause."""

@@ -7,10 +7,12 @@ from taut.analysis.load import share_words
 from taut.explain import causes
 from taut.explain.causes import BY_ID, title_of
 from taut.explain.grades import GRADES, count_guesses, is_guess, title_words
+from taut.explain.judge.kernel_path import SOFTIRQ
 from taut.explain.tell.gaps import RESIDUAL
 from taut.explain.tell.predicted import Prediction
 from taut.explain.tell.sentences import culprit
 from taut.explain.tell.stories import call_words, veto_words
+from taut.explain.walk.stalls import FROM_EVENTS
 from taut.records.documents.explanation import (
     CauseDocument,
     Checked,
@@ -39,6 +41,8 @@ UNFOLDED = 3
 """How many episodes of a trial are shown; the others are folded."""
 PARTS = ("who had the core", "what", "time", "share")
 _LEAST_SHARE = 1e-4
+_DEVICES = {FROM_EVENTS: "did not run", SOFTIRQ: "held packets"}
+"""What devices that keep no log did while they stood still, by what stands for their thread."""
 LEGEND = tuple(GRADES.items())
 
 
@@ -225,9 +229,12 @@ def _when(start_ns: int, end_ns: int) -> str:
 
 
 def _gap_words(gap: GapDocument) -> str:
-    who = gap.thread.capitalize() if gap.thread.startswith(HOP) else f"The {gap.thread}"
+    who, stood = gap.thread, "did not poll"
+    if gap.thread in _DEVICES:
+        who, stood = "device", _DEVICES[gap.thread]
+    subject = who.capitalize() if who.startswith(HOP) else f"The {who}"
     return (
-        f"{who} on core {gap.core} did not poll for "
+        f"{subject} on core {gap.core} {stood} for "
         f"{cells.time(gap.length_ns)}, from {gap.start_ns / 1e9:.6f} s"
     )
 

@@ -4,10 +4,14 @@ from taut.core.units import format_ns
 from taut.explain import causes
 from taut.explain.causes import BY_ID
 from taut.explain.grades import is_guess
+from taut.explain.judge.kernel_path import SOFTIRQ
 from taut.explain.tell.result import EpisodeStory, GapStory
+from taut.explain.walk.stalls import FROM_EVENTS
 from taut.records.documents.trial import HOP
 
 _TAUT, _DEVICE = '"taut', '"taut-forward'
+_STOOD = {FROM_EVENTS: "did not run the thread", SOFTIRQ: "held packets"}
+"""What a core did meanwhile that is not known to poll."""
 
 
 def culprit(cause: str, who: str) -> str:
@@ -31,11 +35,12 @@ def gap_sentence(gap: GapStory, core: str) -> str:
     """Say who had a core, for how long; a guess with "perhaps"."""
     time = format_ns(gap.end_ns - gap.start_ns)
     maybe = "perhaps " if is_guess(gap.cause, gap.grade) else ""
+    stood = _STOOD.get(gap.thread, "did not poll")
     if gap.cause == causes.UNKNOWN.id and gap.detail:
-        return f"{core} did not poll for {time}: {gap.detail}"
+        return f"{core} {stood} for {time}: {gap.detail}"
     if did := BY_ID[gap.cause].did:
         who = f" ({gap.detail})" if gap.detail else ""
-        return f"{maybe}{core} {did.format(time=time, who=who)}"
+        return f"{maybe}{core} {did.format(time=time, who=who, stood=stood)}"
     return f"{maybe}{core} was taken for {time} by {culprit(gap.cause, gap.detail)}"
 
 

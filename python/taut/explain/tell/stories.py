@@ -24,6 +24,7 @@ from taut.explain.tell.episodes import (
 from taut.explain.tell.gaps import tell_gap
 from taut.explain.tell.result import EpisodeStory, GapStory
 from taut.explain.tell.sentences import episode_sentence
+from taut.explain.walk.stalls import FROM_EVENTS
 from taut.records.documents.explanation import VetoCounts
 
 
@@ -110,9 +111,9 @@ def _missing(cause: Cause, device: OneLine | None, was_skipped: bool, no_thread:
         return [no_thread]
     if device is None:
         return ["the device's own log of gaps, and kernel events of its thread"]
-    if device.spans.thread == "kernel" and was_skipped:
+    if device.spans.thread == FROM_EVENTS and was_skipped:
         return [NOT_KEPT]
-    if device.spans.thread == "kernel":
+    if device.spans.thread == FROM_EVENTS:
         return ["the device's own log of gaps: stalls without kernel events are not seen"]
     if device.spans.thread == SOFTIRQ:
         return ["the time before its core was told of it, or after it had left the device"]

@@ -25,6 +25,9 @@ APART_NS = 500
 FAULT_NS = 1_000
 """A page fault has no end event, and without a log of gaps its end is not known either."""
 
+FROM_EVENTS = "kernel"
+"""Stands where spans of a log name the thread that kept it."""
+
 
 @dataclass(frozen=True)
 class Stalls:
@@ -92,7 +95,7 @@ def _stalled(
         starts, ends = _widen(starts, ends, segments, calibration, passed)
     lost = overlaps(starts, ends, *lost_spans(events, core))
     none = np.zeros(len(starts), np.int64)
-    return Spans("kernel", core, starts, ends, none, lost), segments
+    return Spans(FROM_EVENTS, core, starts, ends, none, lost), segments
 
 
 def _numbered(whole: Segments, apart_ns: int) -> Ints:
