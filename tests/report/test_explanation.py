@@ -140,7 +140,7 @@ def test_an_episode_tells_what_happened_and_what_is_missing() -> None:
     assert "could not be sent" not in facts
     assert facts["first"] == "packet 7 of direction 0"
     assert facts["time in the trial"] == "from 1.000000 s, for 60 µs"
-    assert facts["worst"] == "15 µs above the median"
+    assert facts["worst"] == "15 µs"
     assert facts["grade"] == f"B: {GRADES['B']}"
     assert facts["missing evidence"] == "who sent it: no event proves it"
     assert "telemetry" in facts["in detail"]
@@ -151,6 +151,20 @@ def test_packets_that_could_not_be_sent_are_not_among_the_lost() -> None:
 
     facts = dict(found.facts)
     assert (facts["lost"], facts["could not be sent"]) == ("1", "3")
+
+
+@pytest.mark.parametrize(
+    ("base_ns", "words"),
+    [
+        (1_050, "15 µs above the median (1.05 µs)"),
+        (900, "15 µs above 900 ns"),
+        (0, "15 µs above zero (overload)"),
+    ],
+)
+def test_what_lateness_counts_from_is_said(base_ns: int, words: str) -> None:
+    [found] = explanation.episodes(of(trial(worst=[STORY], p50_ns=1_050, base_ns=base_ns)))
+
+    assert dict(found.facts)["worst"] == words
 
 
 def test_parts_of_a_gap_lie_side_by_side_over_its_whole_length() -> None:

@@ -103,6 +103,20 @@ def test_where_not_all_late_packets_were_recorded_the_legend_says_so():
     assert "N = 150 recorded of 950)" in legend([partial, made_explanation(tail_packets=50)])
 
 
+def test_the_legend_says_what_is_late_and_what_lateness_counts_from():
+    usual = made_explanation(over="p99.9", p50_ns=900, base_ns=900)
+    short = made_explanation(over="25us", threshold_ns=25_000, p50_ns=30_000, base_ns=25_000)
+    overload = made_explanation(over="p99.9", p50_ns=900_000, base_ns=0)
+
+    assert "late ones (above p99.9 of their trial, N =" in legend([usual])
+    assert "was late, above its trial's median. What" in legend([usual])
+    assert "late ones (above 25 µs, N =" in legend([short])
+    assert "was late, above 25 µs. What" in legend([short])
+    both = "was late, above its trial's median or above zero (overload). What"
+    assert both in legend([usual, overload, usual])
+    assert "was late. What" in legend([made_explanation()])
+
+
 def test_the_terminal_prints_numbers_whole_at_80_columns():
     out = io.StringIO()
     of = explained(offender("long-name-without-a-blank"), offender("cc1", role="generator", core=0))

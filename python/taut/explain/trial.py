@@ -91,6 +91,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         over=options.over,
         threshold_ns=normal.threshold_ns,
         p50_ns=normal.p50_ns,
+        base_ns=normal.base_ns,
         n_packets=normal.n_packets,
         n_void=normal.n_void,
         n_tail=n_tail,

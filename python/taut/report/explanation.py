@@ -178,17 +178,26 @@ def _prediction(predicted: Predicted, remedies: Sequence[str] | None) -> Predict
     return Prediction(predicted.checks, predicted.prediction)
 
 
+def above_words(e: ExplanationDocument, median: str) -> str:
+    """Say above what packets are late; empty: older results do not."""
+    if e.base_ns is None:
+        return ""
+    if not e.base_ns:
+        return "above zero (overload)"
+    return f"above {median if e.base_ns == e.p50_ns else cells.time(e.base_ns)}"
+
+
 def episodes(e: ExplanationDocument) -> list[Episode]:
-    return [_episode(story) for story in e.worst]
+    return [_episode(story, e) for story in e.worst]
 
 
-def _episode(story: StoryDocument) -> Episode:
+def _episode(story: StoryDocument, e: ExplanationDocument) -> Episode:
     prediction = _prediction(story.predicted, story.remedies)
     gap = story.gap
     is_whole = story.n_packets is not None
     return Episode(
         line=story.line,
-        facts=_facts(story, gap) if is_whole else [],
+        facts=_facts(story, gap, e) if is_whole else [],
         gap=_gap_words(gap) if gap else "",
         parts=_parts(gap) if gap else [],
         total=cells.time(gap.length_ns) if gap else "",
@@ -197,9 +206,12 @@ def _episode(story: StoryDocument) -> Episode:
     )
 
 
-def _facts(story: StoryDocument, gap: GapDocument | None) -> list[tuple[str, str]]:
+def _facts(
+    story: StoryDocument, gap: GapDocument | None, e: ExplanationDocument
+) -> list[tuple[str, str]]:
     """What is known of an episode, name and words."""
     cause = BY_ID.get(story.cause)
+    median = f"the median ({cells.time(e.p50_ns)})"
     ties = ", ".join(f"{n:,} {word}" for word, n in story.n_by_relation.items())
     maybe = "maybe " if is_guess(story.cause, story.grade) else ""
     found = [
@@ -210,7 +222,7 @@ def _facts(story: StoryDocument, gap: GapDocument | None) -> list[tuple[str, str
         ("generator late", f"with {story.n_void:,}"),
         ("first", f"packet {story.first_seq} of direction {story.direction}"),
         ("time in the trial", _when(story.start_ns, story.end_ns)),
-        ("worst", f"{cells.time(story.worst_excess_ns)} above the median"),
+        ("worst", f"{cells.time(story.worst_excess_ns)} {above_words(e, median)}".strip()),
         ("grade", f"{story.grade}: {GRADES[story.grade]}"),
         ("missing evidence", "; ".join(story.missing) or "none"),
     ]

@@ -16,14 +16,14 @@ from taut.explain.tell.offenders import (
 from taut.explain.tell.sentences import culprit
 from taut.records.documents.explanation import Checked, ExplanationDocument, Offender
 from taut.report import cells
+from taut.report.explanation import above_words
 
 COLUMNS = ("who", "time taken", "packets hit", "worst", "core", "remedy")
 LEGEND = (
     "Time taken: of the stalls it is to blame for, whether a packet came or not. Packets hit: late "
-    "ones (above {over} of their trial, N = {n}) that waited for them. Worst: the most one was "
-    "late, above its trial's median. What happens on the generator's core says nothing of the "
-    "device. Remedies are checks of the host: `taut host audit` explains "
-    "them, `taut trim` tries them."
+    "ones (above {over}, N = {n}) that waited for them. Worst: the most one was late{above}. What "
+    "happens on the generator's core says nothing of the device. Remedies are checks of the host: "
+    "`taut host audit` explains them, `taut trim` tries them."
 )
 TITLES = {
     DEVICE_CORE: "Device's core",
@@ -67,11 +67,20 @@ class Group:
 
 def legend(explanations: Sequence[ExplanationDocument]) -> str:
     """Define the columns, with how many packets there are."""
-    overs = ", ".join(dict.fromkeys(e.over for e in explanations))
+    overs = dict.fromkeys(
+        f"{e.over} of their trial" if e.over.startswith("p") else cells.time(e.threshold_ns)
+        for e in explanations
+    )
+    bases = dict.fromkeys(above_words(e, "its trial's median") for e in explanations)
+    above = " or ".join(filter(None, bases))
     n = sum(e.tail_packets for e in explanations)
     n_above = sum(e.above_packets or e.tail_packets for e in explanations)
     recorded = f" recorded of {cells.count(n_above)}" if n_above > n else ""
-    return LEGEND.format(over=overs, n=f"{cells.count(n)}{recorded}")
+    return LEGEND.format(
+        over=", ".join(overs),
+        n=f"{cells.count(n)}{recorded}",
+        above=f", {above}" if above else "",
+    )
 
 
 def groups_of(explanations: Sequence[ExplanationDocument]) -> list[Group]:

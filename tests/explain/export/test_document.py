@@ -56,5 +56,6 @@ def test_calls_and_the_tail_by_percentile_are_kept_and_stay_small(trial):
     kept = kept_of(explain_trial(trial, Options(n_worst=10)))
 
     assert kept.function_calls == FunctionCalls(n=30, sender_known=30)
+    assert kept.base_ns == kept.p50_ns
     assert sum(b.packets for b in kept.by_percentile.bins) == kept.tail_packets
     assert len(json.dumps(plain(kept))) < 30_000

@@ -37,6 +37,7 @@ def test_a_standing_queue_is_queueing_and_who_was_refused_belongs_to_it(tmp_path
     assert [c.cause for c in found.causes] == ["queueing"]
     assert found.causes[0].n_packets == found.n_tail
     assert (found.causes[0].n_unsent > 9_000) == (over == "50us")
+    assert found.base_ns == 0
 
 
 def test_a_gap_of_the_generator_does_not_make_a_standing_queue_its_own(tmp_path):

@@ -56,6 +56,7 @@ def as_document(explanation: Explanation) -> ExplanationDocument:
         over=e.over,
         threshold_ns=e.threshold_ns,
         p50_ns=e.p50_ns,
+        base_ns=e.base_ns,
         packets=e.n_packets,
         void_packets=e.n_void,
         tail_packets=e.n_tail,

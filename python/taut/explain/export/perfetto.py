@@ -144,7 +144,7 @@ def _draw_packets(writer: PerfettoWriter, root: int, rows: pa.Table, verdicts: p
                 cause=cause,
                 grade=grade,
                 relation=relation,
-                over_p50_ns=excess,
+                excess_ns=excess,
             )
             n += 1
     return n

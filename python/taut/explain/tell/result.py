@@ -162,6 +162,8 @@ class Explanation:
     packets: pa.Table | None = field(repr=False)  # every packet of the tail with its verdict
     episodes: pa.Table | None = field(repr=False)
     source: Source = field(repr=False)
+    base_ns: int | None = None
+    """The latency above which lateness counts; None: no packets."""
     n_above: int = 0
     """Packets above the threshold, recorded or not."""
     vetoed: VetoCounts = field(default_factory=VetoCounts)

@@ -63,7 +63,7 @@ class Offender:
     n_packets: int
     """Packets of the tail."""
     worst_ns: int
-    """The most that one of them was late, above the trial's median."""
+    """The most that one of them was late, above the trial's `base_ns`."""
 
 
 @dataclass(frozen=True)
@@ -268,6 +268,10 @@ class ExplanationDocument:
     format: int | None = field(default=None, metadata=LEFT_OUT)
     name: str | None = field(default=None, metadata=LEFT_OUT)
     p50_ns: int | None = None
+    base_ns: int | None = None
+    """The latency above which lateness counts: the median, the threshold where that is lower, 0 in
+    overload; None: no packets, or the document is older than this key.
+    """
     packets: int | None = None
     void_packets: int | None = field(default=None, metadata=LEFT_OUT)
     above_packets: int | None = field(default=None, metadata=LEFT_OUT)
