@@ -1,6 +1,7 @@
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from made_documents import made_explanation
@@ -32,12 +33,35 @@ def explained(*offenders: dict[str, Any]) -> ExplanationDocument:
     return made_explanation(tail_packets=100, offenders=list(offenders))
 
 
-def test_the_same_one_in_several_trials_is_one_row_with_the_check_that_failed_first():
+def test_the_same_one_in_several_trials_is_one_row_with_the_check_that_failed():
     [group] = groups_of([explained(offender("cc1")), explained(offender("cc1", worst_ns=7))])
 
     [row] = group.rows
     assert (row.who, row.time, row.packets) == ('Another thread, "cc1"', "4 ms", "100 (100 %)")
-    assert (row.worst, row.core, row.remedy) == ("1.50 ms", "1", "R24 FAIL, K04 PASS")
+    assert (row.worst, row.core, row.remedy) == ("1.50 ms", "1", "R24 FAIL")
+
+
+NO = "NOT_APPLICABLE"
+
+
+def checked(**audits: str) -> list[dict[str, str]]:
+    return [{"check": name, "title": "", "audit": audit} for name, audit in audits.items()]
+
+
+@pytest.mark.parametrize(
+    ("cause", "checks", "remedy"),
+    [
+        ("preemption", {"K04": "PASS", "R22": "UNKNOWN", "R24": "FAIL"}, "R24 FAIL, R22 UNKNOWN"),
+        ("smi", {"G01": NO, "G02": NO, "V01": "UNKNOWN"}, "V01 UNKNOWN"),
+        ("measurer", {"K04": "PASS", "R24": NO}, "the generator's core"),
+        ("preemption", {"K04": "PASS"}, ""),
+        ("preemption", {"K04": "", "R24": ""}, "K04, R24"),
+    ],
+)
+def test_only_remedies_that_may_help_are_named(cause: str, checks: dict[str, str], remedy: str):
+    one = offender("cc1", cause=cause, checks=checked(**checks))
+
+    assert groups_of([explained(one)])[0].rows[0].remedy == remedy
 
 
 def test_the_generators_core_comes_after_the_devices():

@@ -13,6 +13,7 @@ from taut.explain.tell.offenders import (
     NO_CORE,
     together,
 )
+from taut.explain.tell.predicted import Prediction
 from taut.explain.tell.sentences import culprit
 from taut.records.documents.explanation import Checked, ExplanationDocument, Offender
 from taut.report import cells
@@ -34,6 +35,7 @@ MOST_ROWS = 6
 """The most offenders shown of each core; the others are one row, and listed behind a fold."""
 
 _LEAST_SHARE = 0.01
+_MOST_CHECKS = 2
 
 
 @dataclass(frozen=True)
@@ -126,14 +128,14 @@ def _row(offender: Offender, n_packets: int, checks: Mapping[str, Sequence[Check
         who += f" (a guess in {n_guesses:,} of {n:,})"
     elif n_guesses:
         who = f"perhaps {who} (a guess)"
-    failed_first = sorted(checks.get(offender.cause, ()), key=lambda check: check.audit != "FAIL")
+    prediction = Prediction(tuple(checks.get(offender.cause, ())), None)
     return Row(
         who=who[0].upper() + who[1:],
         time=cells.time(offender.taken_ns) if offender.n_stalls else cells.NOTHING,
         packets=_packets(offender, n_packets),
         worst=cells.time(offender.worst_ns) if offender.n_packets else cells.NOTHING,
         core=cells.NOTHING if offender.core is None else str(offender.core),
-        checks=failed_first[:2],
+        checks=prediction.may_help[:_MOST_CHECKS],
         ask="" if known is None else known.ask,
         is_guess=0 < n_guesses == n,
     )

@@ -40,6 +40,11 @@ class Prediction:
         return tuple(sorted(self.checks, key=lambda c: _TELLING_FIRST.index(c.audit)))
 
     @property
+    def may_help(self) -> tuple[Checked, ...]:
+        """Those whose remedy may help: all but what passes or does not apply."""
+        return tuple(c for c in self.in_order if c.audit not in (_PASS, _NOT_APPLICABLE))
+
+    @property
     def words(self) -> str:
         """The outcome as a sentence's part, empty where there is none."""
         if self.outcome is Outcome.PREDICTED:
