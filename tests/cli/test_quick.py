@@ -44,6 +44,20 @@ def test_one_table_two_sentences_the_report_and_what_is_next(document: Analysis)
     assert "taut init" in text
 
 
+def test_a_star_is_explained_where_there_is_one(document: Analysis) -> None:
+    words = "* rests on fewer than 10 independent packets or stalls: says little of the device."
+    known = tuple(
+        replace(row, doubt=replace(row.doubt, unsupported_percentiles=()))
+        for row in document.variants
+    )
+
+    text = shown(document)
+
+    assert words in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "*" not in shown(replace(document, variants=known))
+
+
 def test_a_device_that_failed_is_not_compared() -> None:
     assert "Only floor, eager could be measured" in found_words({"floor": "1 ns", "eager": "2 ns"})
 

@@ -47,7 +47,7 @@ def test_unsupported_percentiles_are_marked_and_explained(analysed):
 
     row = next(line for line in text.splitlines() if line.startswith("eager"))
     assert "*" in row
-    assert "* fewer than 10 independent packets above it" in text
+    assert "* rests on fewer than 10 independent packets or stalls: says little of" in text
     assert "is at least" not in text
     # One planted stall decides it.
     text = printed(analysed, 160, details=True)
@@ -162,4 +162,4 @@ def test_a_mark_in_a_row_below_a_device_is_explained(analysed):
 
     [row] = [line for line in text.splitlines() if line.startswith("  its warm-up")]
     assert "*" in row
-    assert "* fewer than 10 independent packets" in text
+    assert "* rests on fewer than 10 independent packets" in text

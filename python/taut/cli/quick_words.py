@@ -46,6 +46,9 @@ def print_quick(analysis: Analysis, report: Path, console: Console) -> None:
     console.print()
     titles = ("lost", "p50", "p99", "p99.9", "max")
     print_columns(console, [labels("device"), *map(numbers, titles)], rows)
+    if any(cell.endswith(cells.UNSUPPORTED_MARK) for row in rows for cell in row):
+        legend = f"{cells.UNSUPPORTED_MARK} {cells.UNSUPPORTED}."
+        print_paragraph(console, legend, style="dim")
     console.print()
     medians = {device: cells.time(row.latency.p50_ns) for device, row in devices.items()}
     trust = trust_sentence(variants, analysis.trials, _FEW)

@@ -10,6 +10,9 @@ from taut.records.documents.figures import Doubt, Figures
 from taut.records.documents.results import WITHOUT_VOID, DirectionOfVariant, Variant, WarmUp
 
 UNSUPPORTED_MARK = "*"
+UNSUPPORTED = (
+    f"rests on fewer than {SUPPORT} independent packets or stalls: says little of the device"
+)
 NOTHING = "–"
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from taut.analysis.load import frame_words, loads_in_order, rate_words
 from taut.analysis.pairing import AnalysedRun
-from taut.core.percentiles import PERCENTILES, SUPPORT
+from taut.core.percentiles import PERCENTILES
 from taut.records.documents.load import Load
 from taut.records.documents.results import DirectionOfVariant
 from taut.report import cells
@@ -222,10 +222,7 @@ def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
     lines = [(_CAPTURED if captured else _GENERATED).format(n=_n_packets(devices, columns))]
     told = [text for device in devices for column in columns for text in _texts(column, device)]
     if any(text.endswith(cells.UNSUPPORTED_MARK) for text in told):
-        lines.append(
-            f"{cells.UNSUPPORTED_MARK} fewer than {SUPPORT} independent packets above it (those of "
-            "one stall are one): luck, not the device."
-        )
+        lines.append(f"{cells.UNSUPPORTED_MARK} {cells.UNSUPPORTED}.")
     if any(device.row.doubt.blocks is None for device in devices):
         lines.append(
             "Recorded without every packet: intervals take packets as independent, which those of "

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from taut.core.percentiles import PERCENTILES, SUPPORT
+from taut.report.cells import UNSUPPORTED
 from taut.report.chart import Chart, Mark, alt, column_data, device_colour, time_axis, time_scale
 from taut.report.nines import EVERY_SLOWEST, POINTS_PER_DECADE, curve_points, nines_axis
 from taut.report.scene import Device, Ints, Scene
@@ -16,9 +17,9 @@ class Percentiles:
     id = "percentiles"
     question = "How slow are the slow packets: one in ten, one in a thousand, one in a million?"
     reading = (
-        "One packet in x took at least the time drawn. Solid: as far as the table's percentiles "
-        "have ten independent packets above them. Dashed: fewer, so luck. Dotted and faint: only "
-        "packets that the generator was on time with. Repetitions are pooled; the slowest "
+        "One packet in x took at least the time drawn. Solid: as far as no percentile of the table "
+        f"is grey. Dashed: {UNSUPPORTED}. Dotted and faint: only packets that the generator was on "
+        "time with. Repetitions are pooled; the slowest "
         f"{EVERY_SLOWEST} packets are all drawn, of the others {POINTS_PER_DECADE} exact steps a "
         "decade."
     )
