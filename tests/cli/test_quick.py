@@ -58,6 +58,12 @@ def test_a_star_is_explained_where_there_is_one(document: Analysis) -> None:
     assert "*" not in shown(replace(document, variants=known))
 
 
+def test_the_floor_stands_beside_the_median_and_is_no_part_of_it() -> None:
+    said = found_words({"floor": "60 ns", "eager": "290 ns", "buffered": "50.8 µs"})
+
+    assert "290 ns when each is sent at once (60 ns without any device), 50.8 µs when" in said
+
+
 def test_a_device_that_failed_is_not_compared() -> None:
     assert "Only floor, eager could be measured" in found_words({"floor": "1 ns", "eager": "2 ns"})
 

@@ -68,7 +68,7 @@ def found_words(medians: Mapping[str, str]) -> str:
     """Say what was found, in one sentence; `medians` in words."""
     if not {"eager", "buffered"} <= medians.keys():
         return f"Only {', '.join(medians) or 'nothing'} could be measured: the report says why."
-    floor = f" ({medians['floor']} of it without any device)" if "floor" in medians else ""
+    floor = f" ({medians['floor']} without any device)" if "floor" in medians else ""
     return (
         f"Half of the packets take less than {medians['eager']} when each is sent at once{floor}, "
         f"{medians['buffered']} when it waits for a batch."
