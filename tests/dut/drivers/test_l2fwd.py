@@ -5,6 +5,9 @@ import pytest
 from taut.dut.drivers import l2fwd
 from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, find_l2fwd
 from taut.host.situation import Waiting
+from taut.records.documents.trial import Holds
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
 
 
 def test_a_named_program_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +36,19 @@ def test_a_missing_program_says_how_to_build_it(
 
 def test_its_device_polls() -> None:
     assert L2fwdDriver().waits(L2fwdOptions()) is Waiting.POLLS
+
+
+def test_it_says_what_its_buffer_holds_back(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "l2fwd"
+    program.write_text("#!/bin/sh\necho 'L2FWD: entering main loop'\nexec sleep 1000\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("TAUT_L2FWD", str(program))
+    links = [Link("memif", "memif:g", "memif:d", socket=tmp_path / "x.sock")] * 2
+
+    with L2fwdDriver().running(links, (0,), L2fwdOptions(), tmp_path, scope) as dut:
+        stats = dut.stop()
+
+    assert stats is not None
+    assert stats.holds == Holds(packets=32, drain_ns=100_000)

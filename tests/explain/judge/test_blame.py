@@ -202,6 +202,14 @@ def test_what_the_program_understood_counts_before_what_it_was_told(stats, expec
     assert holds_of(Dut(driver="taut_forward", options=told, stats=stats)) == expected
 
 
+def test_what_a_device_says_that_it_holds_counts_before_what_its_driver_is_known_to():
+    stats = DutStats(holds=Holds(64, 50_000))
+
+    assert holds_of(Dut(driver="l2fwd", stats=stats)) == Holds(64, 50_000)
+    assert holds_of(Dut(driver="of_a_plugin", stats=stats)) == Holds(64, 50_000)
+    assert holds_of(Dut(driver="l2fwd")) == Holds(32, 100_000)
+
+
 def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):
     start, end = 10 * MS + 5_000, 15 * MS + 5_000
     rows = held(normal(3_000), start, end)

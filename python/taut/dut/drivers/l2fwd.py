@@ -14,8 +14,10 @@ from taut.core.errors import MissingToolError
 from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
+from taut.dut.transmit import AS_L2FWD
 from taut.host.dpdk import dpdk_version
 from taut.host.situation import Waiting
+from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
@@ -83,6 +85,7 @@ class L2fwdDriver:
                 process,
                 path=PATH_WORDS[links[0].kind],
                 notes=notes,
+                read_stats=lambda: DutStats(holds=AS_L2FWD),
             )
             yield dut
             dut.stop()

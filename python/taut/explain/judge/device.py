@@ -46,6 +46,9 @@ class Kind(Enum):
 # The kernel is what has no process. In runs recorded before trial.json named the device's threads,
 # that was the bridge alone.
 _KERNEL_DRIVERS = frozenset({"linux_bridge"})
+# What devices hold back whose trial.json does not say: of runs recorded before it did, and of those
+# that died.
+_HOLDS_OF_DRIVERS = {"l2fwd": AS_L2FWD}
 
 _REFUTED = 0.5
 """Where packets came out in more than this share of the stalls' time, the threads are not the
@@ -280,13 +283,13 @@ def _workers(program: Program, asked: int | None, events: Events) -> Workers | N
 
 def holds_of(dut: Dut) -> Holds | None:
     """Say what the device's transmit policy holds back; None: nothing."""
-    if dut.driver == "l2fwd":
-        return AS_L2FWD
     if dut.hops:
         return _in_a_row([hop.stats.holds for hop in dut.hops if hop.stats and hop.stats.holds])
     stats = dut.stats or DutStats()
     if stats.holds is not None:
         return stats.holds
+    if dut.driver in _HOLDS_OF_DRIVERS:
+        return _HOLDS_OF_DRIVERS[dut.driver]
     # Nothing, or counters of an older taut-forward, or none because it was killed.
     asked = stats.transmit or dut.options.get("transmit") or ""
     return parse_transmit(str(asked))
