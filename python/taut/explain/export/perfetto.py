@@ -18,6 +18,7 @@ from taut.core.files import whole
 from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.export.perfetto_format import PerfettoWriter
+from taut.explain.judge.told import MARGIN_NS
 from taut.explain.judge.verdicts import LETTERS, GapVerdicts
 from taut.explain.read.events import events_together
 from taut.explain.read.names import Names, softirq_name, vector_name
@@ -27,9 +28,6 @@ from taut.explain.tell.result import Explanation
 from taut.records.layout import EVENT_KINDS, EXTRA_RECORD
 
 _LOW = 0xFFFF_FFFF
-
-MARGIN_NS = 100_000
-"""So much time is drawn before and after each episode."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans, Stretches, merged, overlaps
 
 MARGIN_NS = 100_000
-"""Gaps so near to a late packet, or to a gap that it met, are told: they are drawn beside it."""
+"""Gaps so near to a late packet, or to a gap that it met, are told: so much is drawn beside it."""
 
 
 class Told:
