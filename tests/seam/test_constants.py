@@ -11,6 +11,7 @@ from taut.analysis import budget
 from taut.experiment import fields, model
 from taut.explain.judge import held
 from taut.testbed import leftovers, link
+from taut.testbed.links import LINKS
 
 _DATAPLANE = Path(__file__).parents[2] / "dataplane"
 
@@ -27,11 +28,13 @@ def test_packets_of_a_full_receive_ring() -> None:
     assert int(places) - int(burst) == held.RING_PACKETS
 
 
-def test_links_whose_full_ring_makes_nobody_wait(answer: Callable[..., Any]) -> None:
+def test_links_that_cross_the_kernel(answer: Callable[..., Any]) -> None:
     """They are those of a socket, which the generator serves by system calls."""
     ports = answer("taut-generate", "--describe")["ports"]
 
-    assert {port["name"] for port in ports if port["system_calls"]} == {*held.DROPPING}
+    assert {port["name"] for port in ports if port["system_calls"]} == {
+        kind.name for kind in LINKS.values() if kind.crosses_kernel
+    }
 
 
 def test_addresses_of_the_stations() -> None:

@@ -20,6 +20,7 @@ from taut.records.documents.results import (
     read_analysis_files,
 )
 from taut.records.rundir import RunDirectory
+from taut.testbed.links import LINKS
 
 AnalysedRun = tuple[RunDirectory, Analysis]
 
@@ -27,9 +28,6 @@ _Row = TypeVar("_Row", bound=Row)
 
 RATE_TOLERANCE = 0.01
 """Rates this close are the same: those of captures are measured, and no source is exact."""
-
-_NIC = "pci"
-_VIRTUAL = ("memif", "veth", "xdp", "virtio", "vhost")
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,8 @@ def _path(row: Row) -> tuple[object, ...]:
 
 def _crosses_paths(a: Row, b: Row) -> bool:
     """Whether the packets of one went over a network card and those of the other did not."""
-    links = {a.device.link, b.device.link}
-    return _NIC in links and any(link in links for link in _VIRTUAL)
+    kinds = (LINKS.get(row.device.link or "") for row in (a, b))
+    return len({kind.is_card for kind in kinds if kind is not None}) == 2
 
 
 def _why_not(

@@ -11,15 +11,6 @@ MEMORY_MB = 64
 HUGEPAGES = MEMORY_MB // 2
 _FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 
-PATH_WORDS = {
-    "memif": "memif (shared memory between two processes)",
-    "veth": "veth, AF_PACKET at both ends",
-    "xdp": "veth, AF_XDP at the device, AF_PACKET at the generator",
-    "virtio": "virtio, vhost-user at the device, virtio_user at the generator",
-    "vhost": "virtio, a guest's card at the device, vhost-user at the generator",
-    "pci": "NIC ports",
-}
-
 
 def port_arguments(links: Sequence[Link]) -> list[str]:
     """EAL arguments that open the device's end of each link as port 0, 1, ..."""

@@ -22,10 +22,11 @@ from taut.dut.process_dut import ProcessDut
 from taut.dut.stamping import StampEvery, stamp_every, stamps_per_packet
 from taut.dut.tables import memory_of
 from taut.dut.transmit import parse_transmit, spell_transmit
-from taut.dut.wait import LINKS_WITH_INTERRUPTS, POLL, spell_wait
+from taut.dut.wait import POLL, spell_wait
 from taut.records.documents.described import Described
 from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.trial import DutStats
+from taut.testbed.links import LINKS
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
@@ -108,10 +109,13 @@ class TautForwardOptions(DriverOptions):
 
     def refuses_link(self, link: str) -> str | None:
         """A packet has to wake one that sleeps."""
-        if self.wait == POLL or link in LINKS_WITH_INTERRUPTS:
+        waking = [kind.name for kind in LINKS.values() if kind.has_interrupts]
+        if self.wait == POLL or link in waking:
             return None
-        links = ", ".join(LINKS_WITH_INTERRUPTS)
-        return f"wait = {self.wait!r} wants receive interrupts; the links that have them: {links}"
+        return (
+            f"wait = {self.wait!r} wants receive interrupts; the links that have them: "
+            f"{', '.join(waking)}"
+        )
 
     @property
     def files(self) -> tuple[Path, ...]:

@@ -9,9 +9,6 @@ from taut.core.units import parse_duration_ns
 
 POLL = "poll"
 
-LINKS_WITH_INTERRUPTS = ("virtio", "vhost", "pci")
-"""Links over which a packet can wake the device; of cards, by their driver."""
-
 _WITHOUT_TIME = (POLL, "interrupt", "adaptive")
 _WITH_WAITPKG = ("pause", "monitor")
 """Ways of DPDK's rte_power that nobody has run yet (docs/measuring.md)."""

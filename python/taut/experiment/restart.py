@@ -12,13 +12,11 @@ from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.driver import RunningDut
 from taut.records.convert import GapLog, begins_ns
+from taut.testbed.links import LINKS
 
 if TYPE_CHECKING:
     from taut.experiment.model import Spec, TrafficSpec
     from taut.experiment.plan import Trial
-
-LINKS = ("veth",)
-"""Links whose other end stays as it is when the device goes and another one comes."""
 
 BEFORE = "before-restart-"
 """Begins the names of logs that the device wrote until then."""
@@ -38,11 +36,12 @@ def why_not(link: str, placements: Sized) -> str | None:
     """
     if placements:
         return "a device that has a placement is not restarted; leave [[placement]] out"
-    if link in LINKS:
+    outlive = [kind.name for kind in LINKS.values() if kind.outlives_device]
+    if link in outlive:
         return None
     return (
         f"over {link} the generator's end does not survive the device's; a device is restarted "
-        f"over {' or '.join(LINKS)}"
+        f"over {' or '.join(outlive)}"
     )
 
 

@@ -71,8 +71,33 @@ class LinkKind(Protocol):
         ...
 
     @property
+    def path(self) -> str:
+        """The packet path in words, for the report."""
+        ...
+
+    @property
+    def is_card(self) -> bool:
+        """Whether packets go over network cards."""
+        ...
+
+    @property
     def crosses_kernel(self) -> bool:
         """Whether the kernel handles each packet, and a trace so has events of each."""
+        ...
+
+    @property
+    def has_interrupts(self) -> bool:
+        """Whether a packet can wake a device that sleeps; of cards, by their driver."""
+        ...
+
+    @property
+    def outlives_device(self) -> bool:
+        """Whether the generator's end stays as it is while the device is replaced."""
+        ...
+
+    @property
+    def capabilities(self) -> tuple[str, ...] | None:
+        """What a container lets its program do (capabilities(7)); None: it takes no such link."""
         ...
 
     @property

@@ -16,7 +16,12 @@ class SocketLinkKind:
     """Also the kind of the generator's port."""
     device_kind: str
     """The kind of the device's."""
+    path: str
+    is_card = False
     crosses_kernel = False
+    has_interrupts = False
+    outlives_device = False
+    capabilities: tuple[str, ...] | None = ()
     trace_events = ""
 
     def missing(self) -> str | None:

@@ -17,9 +17,6 @@ from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE, frames_through
 
-WITH_INTERFACES = ("veth", "xdp")
-"""Links into which frames can be put without taut-generate."""
-
 _N_FRAMES = 20
 _NOTICED_S = 60.0
 
@@ -39,7 +36,8 @@ def conforms(driver: DutDriver, link: str, folder: Path, given: Mapping[str, Any
     describes_itself(driver)
     refuses_unknown_options(driver, given)
     lives_and_leaves_nothing(driver, link, folder / "life", options)
-    if link in WITH_INTERFACES and driver.n_links == 2:
+    # Into an interface frames can be put without taut-generate.
+    if LINKS[link].crosses_kernel and driver.n_links == 2:
         passes_frames_unchanged(driver, link, folder / "frames", options)
     notices_its_death(driver, link, folder / "death", options)
 

@@ -1,11 +1,16 @@
 """What a device held back because the generator stood still is the measurer's."""
 
+from pathlib import Path
+
 import pytest
 
 from made_packets import packet
 from made_trace import MadeTrace, normal, write_trial
 from taut.dut.forwarder import TautForwardOptions
 from taut.explain import Options, explain_trial
+from taut.explain.judge.held import RING_PACKETS, ring_packets_of
+from taut.explain.read.passages import Passages
+from taut.testbed.links import LINKS
 
 MS, US = 1_000_000, 1_000
 BATCH = 32
@@ -109,3 +114,16 @@ def test_what_came_after_a_full_ring_was_held_back_by_the_generator(
 )
 def test_a_buffer_without_a_timer_waits_for_more(transmit, waits):
     assert TautForwardOptions(transmit=transmit).waits_for_more is waits
+
+
+def test_whether_a_full_ring_makes_the_device_wait_is_for_the_link_to_say(monkeypatch):
+    for name in ("memif", "veth"):
+        monkeypatch.setitem(LINKS, f"like {name}", LINKS[name])
+
+    assert ring_packets_of("like memif", None) == RING_PACKETS
+    assert ring_packets_of("like veth", None) is None
+    assert Passages(Path("none"), "like memif").is_shared
+    assert not Passages(Path("none"), "like veth").is_shared
+    # Cards are no shared memory; of what is not known the worst is taken.
+    assert not Passages(Path("none"), "pci").is_shared
+    assert not Passages(Path("none"), "").is_shared

@@ -13,6 +13,7 @@ from taut.testbed import netlink
 from taut.testbed.link import LinkKind, name_in
 from taut.testbed.links import LINKS
 from taut.testbed.links.pci import addresses
+from taut.testbed.oci_bundle import KNOWN_CAPABILITIES
 from taut.testbed.scope import RunScope
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
@@ -72,6 +73,12 @@ def test_the_generators_rings_lie_between_a_kernel_queue_as_found_and_as_trimmed
     assert trimmed is not None
     # Of two ports, each packet before the device or behind it.
     assert all(each and as_found < int(each[2]) <= int(trimmed[0]) / 4 for each in found)
+
+
+def test_each_link_has_a_path_of_its_own_and_asks_for_rights_that_there_are() -> None:
+    assert len({kind.path for kind in LINKS.values()}) == len(LINKS)
+    for kind in LINKS.values():
+        assert set(kind.capabilities or ()) <= KNOWN_CAPABILITIES
 
 
 @pytest.mark.parametrize("kind", LINKS.values(), ids=LINKS.keys())

@@ -9,7 +9,6 @@ from pydantic import Field, field_validator
 
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
-from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
 from taut.dut.hop_ports import joined_by_switch, joined_in_a_row
@@ -20,6 +19,7 @@ from taut.dut.stamping import AUTO, StampEvery, stamp_every, stamps_per_packet
 from taut.host.situation import Waiting
 from taut.records.documents.trial import HOP, DutStats
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 
 _MOST_HOPS = 9
@@ -243,7 +243,7 @@ class ChainDriver:
                 hops.append(RunningHop(name, core, stack.enter_context(started)))
             between = ", memif, " if switch is None else ", Open vSwitch by vhost-user, "
             places = between.join(f"{hop.name} on core {hop.core}" for hop in hops)
-            dut = ChainDut(hops, f"{PATH_WORDS[links[0].kind]}; {places}", switch)
+            dut = ChainDut(hops, f"{LINKS[links[0].kind].path}; {places}", switch)
             yield dut
             dut.stop()
 

@@ -14,12 +14,12 @@ from pydantic import Field, field_validator
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError, TrialError
 from taut.core.units import parse_duration_ns
-from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.situation import Waiting
 from taut.testbed.carriers import kill_carriers
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
@@ -164,7 +164,7 @@ class CommandDriver:
             _wait_ready(process, asked)
             dut = ProcessDut(
                 process,
-                path=PATH_WORDS[links[0].kind],
+                path=LINKS[links[0].kind].path,
                 stop_signal=signal.Signals[asked.stop_signal],
             )
             yield dut

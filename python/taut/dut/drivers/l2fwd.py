@@ -11,7 +11,7 @@ from pydantic import Field
 from taut.core.binaries import is_clone
 from taut.core.cpus import CpuSet
 from taut.core.errors import MissingToolError
-from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import AS_L2FWD
@@ -19,6 +19,7 @@ from taut.host.dpdk import dpdk_version
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
@@ -83,7 +84,7 @@ class L2fwdDriver:
             process.wait_ready(r"L2FWD: entering main loop")
             dut = ProcessDut(
                 process,
-                path=PATH_WORDS[links[0].kind],
+                path=LINKS[links[0].kind].path,
                 notes=notes,
                 read_stats=lambda: DutStats(holds=AS_L2FWD),
             )

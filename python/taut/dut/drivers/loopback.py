@@ -10,6 +10,7 @@ from taut.dut.driver import DriverOptions, RunningHop
 from taut.host.situation import Waiting
 from taut.records.documents.load import LOOPBACK
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 
 
@@ -47,7 +48,7 @@ class LoopbackDriver:
     name = LOOPBACK
     summary = "no device: the generator to itself, the instrument's floor"
     n_links = 0
-    link_kinds = ("memif", "veth", "xdp", "virtio", "vhost", "pci")
+    link_kinds = tuple(LINKS)
     options_type: type[DriverOptions] = LoopbackOptions
 
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface

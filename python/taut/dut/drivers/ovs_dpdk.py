@@ -9,7 +9,6 @@ from typing import cast
 from pydantic import Field, field_validator
 
 from taut.core.cpus import CpuSet
-from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.open_vswitch import STRAIGHT
 from taut.dut.polling_switch import (
@@ -24,6 +23,7 @@ from taut.dut.polling_switch import (
 from taut.dut.process_dut import ProcessDut
 from taut.host.situation import Waiting
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.placement import BARE
 from taut.testbed.scope import RunScope
 
@@ -112,7 +112,7 @@ class OvsDpdkDriver:
         ) as switch:
             dut = ProcessDut(
                 switch.daemon,
-                path=PATH_WORDS[links[0].kind],
+                path=LINKS[links[0].kind].path,
                 notes=[f"PMD thread of Open vSwitch on core {cores[0]}; its other threads, too"],
                 ask_stats=lambda: counters(switch),
             )

@@ -7,12 +7,12 @@ from typing import cast
 
 from taut.core.cpus import CpuSet
 from taut.core.version import taut_version
-from taut.dut.dpdk import PATH_WORDS
 from taut.dut.driver import DriverOptions, RunningDut
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
 from taut.dut.wait import POLL
 from taut.host.situation import Waiting
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 
 
@@ -22,7 +22,7 @@ class TautForwardDriver:
     name = "taut_forward"
     summary = "taut's forwarder: poll, network functions, transmit policy, on one core"
     n_links = 2
-    link_kinds = ("memif", "veth", "xdp", "virtio", "vhost", "pci")
+    link_kinds = tuple(LINKS)
     options_type: type[DriverOptions] = TautForwardOptions
 
     def missing(self, options: DriverOptions) -> str | None:
@@ -57,6 +57,6 @@ class TautForwardDriver:
             cast(TautForwardOptions, options),
             log_dir,
             scope,
-            path=PATH_WORDS[links[0].kind],
+            path=LINKS[links[0].kind].path,
             netns=links[0].device_netns,
         )

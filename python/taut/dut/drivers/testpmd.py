@@ -10,13 +10,14 @@ from typing import Literal, cast
 from pydantic import Field
 
 from taut.core.cpus import CpuSet
-from taut.dut.dpdk import HUGEPAGES, PATH_WORDS, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed.link import Link
+from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
@@ -88,7 +89,7 @@ class TestpmdDriver:
             process.wait_ready(r"^Press enter to exit")
             dut = ProcessDut(
                 process,
-                path=PATH_WORDS[links[0].kind],
+                path=LINKS[links[0].kind].path,
                 notes=notes,
                 read_stats=lambda: _statistics(links[0].kind, process),
             )

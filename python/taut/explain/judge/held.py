@@ -12,19 +12,21 @@ from taut.explain.judge.cover import covered_by
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans
 from taut.records.documents.generator import GapCounters
+from taut.testbed.links import LINKS
 
 RING_PACKETS = 960
 """At least so many packets wait in the generator's receive ring when it is full, where
 generator.json does not say: the 1024 places that it has over taut's links, less one burst of its
 receive calls (gap_watch_set_ring of dataplane/generator/gap_watch.c)."""
 
-DROPPING = ("veth", "xdp")
-"""Links of which the kernel drops what finds the generator's ring full, and makes nobody wait."""
-
 
 def ring_packets_of(link: str | None, gaps: GapCounters | None) -> int | None:
-    """Give how many packets fill the generator's ring; None: a full one makes nobody wait."""
-    if link in DROPPING:
+    """Give how many packets fill the generator's ring; None: a full one makes nobody wait.
+
+    The kernel drops what finds it full.
+    """
+    kind = LINKS.get(link or "")
+    if kind is not None and kind.crosses_kernel:
         return None
     told = None if gaps is None else gaps.full_ring_packets
     return RING_PACKETS if told is None else told

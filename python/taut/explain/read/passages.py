@@ -17,15 +17,13 @@ from taut.explain.read.batches import read_batches, read_bounds
 from taut.explain.read.clocks import CLOCKS_NS
 from taut.explain.read.spans import Stretches
 from taut.records.layout import PacketFlag
+from taut.testbed.links import LINKS
 
 _STAMPS_NS = 10
 """Stamps of one call may differ by so much through rounding; two calls are further apart."""
 
 _WINDOW_MOST_NS = 1_000_000_000
 """An arrival window is counted in 32 bits of ticks: a longer one may have been cut."""
-
-_SHARED = frozenset({"memif", "virtio", "vhost", "ring", "null"})
-"""Links in shared memory: the generator's next poll finds what the device let out."""
 
 _BATCH = 1 << 16
 _EXTRA = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
@@ -73,8 +71,9 @@ class Passages:
 
     @property
     def is_shared(self) -> bool:
-        """Whether packets come from the device without a kernel between."""
-        return self.link in _SHARED
+        """Whether packets come from the device through shared memory alone."""
+        kind = LINKS.get(self.link)
+        return kind is not None and not kind.crosses_kernel and not kind.is_card
 
     def near(self, start: Ints, end: Ints) -> "Passages":
         """Leave out what was not sent or received from the first of some stretches to the last.

@@ -9,3 +9,4 @@ class MemifLinkKind(SocketLinkKind):
     name = "memif"
     device_kind = "memif"
     summary = "shared-memory rings between two user-space processes (DPDK net_memif)"
+    path = "memif (shared memory between two processes)"

@@ -25,7 +25,12 @@ class PciLinkKind:
 
     name = "pci"
     summary = "NIC ports wired by the user, bound to vfio-pci"
+    path = "NIC ports"
+    is_card = True
     crosses_kernel = False
+    has_interrupts = True
+    outlives_device = False
+    capabilities = None
     trace_events = ""
 
     def missing(self) -> str | None:

@@ -17,7 +17,13 @@ class VethLinkKind:
 
     name = "veth"
     summary = "veth pairs between two network namespaces, AF_PACKET at both ends"
+    path = "veth, AF_PACKET at both ends"
+    is_card = False
     crosses_kernel = True
+    has_interrupts = False
+    outlives_device = True
+    # Raw sockets, and the flags of the interface.
+    capabilities = ("CAP_NET_RAW", "CAP_NET_ADMIN")
     trace_events = ""
 
     def missing(self) -> str | None:

@@ -19,6 +19,9 @@ class VhostLinkKind(SocketLinkKind):
     name = "vhost"
     device_kind = "virtio"
     summary = "virtio rings between the generator (DPDK net_vhost) and a guest's card (vhost-user)"
+    path = "virtio, a guest's card at the device, vhost-user at the generator"
+    has_interrupts = True
+    capabilities = None
 
     @contextmanager
     def open_loopback(

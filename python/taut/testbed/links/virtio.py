@@ -13,3 +13,5 @@ class VirtioLinkKind(SocketLinkKind):
     name = "virtio"
     device_kind = "vhost"
     summary = "virtio rings between two user-space processes (DPDK virtio_user and net_vhost)"
+    path = "virtio, vhost-user at the device, virtio_user at the generator"
+    has_interrupts = True

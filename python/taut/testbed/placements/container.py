@@ -19,6 +19,7 @@ from pydantic import Field, field_validator
 
 from taut.core.cpus import format_cpu_list
 from taut.testbed.control_groups import group_name
+from taut.testbed.links import LINKS
 from taut.testbed.netlink import NETNS_FOLDER
 from taut.testbed.oci_bundle import KNOWN_CAPABILITIES, Bundle
 from taut.testbed.oci_runtime import (
@@ -32,16 +33,6 @@ from taut.testbed.oci_runtime import (
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
-
-CAPABILITIES: Mapping[str, tuple[str, ...]] = {
-    "memif": (),
-    "virtio": (),
-    "veth": ("CAP_NET_RAW", "CAP_NET_ADMIN"),
-    "xdp": ("CAP_NET_RAW", "CAP_NET_ADMIN", "CAP_SYS_ADMIN", "CAP_IPC_LOCK"),
-}
-"""By link, as few as its port works with: shared memory needs none, AF_PACKET raw sockets and the
-interface's flags, AF_XDP also locked memory and, to find its program by number, CAP_SYS_ADMIN:
-CAP_BPF and CAP_PERFMON are not enough (bpf(2), BPF_PROG_GET_FD_BY_ID)."""
 
 
 class ContainerOptions(PlacementOptions):
@@ -93,9 +84,10 @@ class ContainerPlacement:
     def refuses(self, driver: str, link: str, options: PlacementOptions) -> str | None:
         """It has no devices, so it cannot have a NIC's."""
         del driver, options
-        if link in CAPABILITIES:
+        takes = [kind.name for kind in LINKS.values() if kind.capabilities is not None]
+        if link in takes:
             return None
-        return f"a container gets no link {link}; it takes {', '.join(CAPABILITIES)}"
+        return f"a container gets no link {link}; it takes {', '.join(takes)}"
 
     def missing(self, options: PlacementOptions) -> str | None:
         """A runtime, user namespaces where taut is not root, or what the options name."""
@@ -142,7 +134,7 @@ class Containers:
         self._n_started = 0
         self._runtime = str(find_runtime(options.runtime))
         own = options.capabilities
-        self._capabilities = CAPABILITIES[tenant.link] if own is None else own
+        self._capabilities = (LINKS[tenant.link].capabilities or ()) if own is None else own
         self.notes = [*self._describe()]
 
     @contextmanager
