@@ -305,12 +305,12 @@ static void start(struct generator *g)
 	live_started(g->live, g->epoch_tsc);
 }
 
-static void finish(struct generator *g)
+static void finish(struct generator *g, uint64_t end_tsc)
 {
 	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < g->loop.n_senders; i++)
 		sender_count_abandoned(&g->loop.senders[i]);
 	for (uint32_t i = 0; i < g->n_directions; i++)
-		measurement_finish(&g->measurements[i]);
+		measurement_finish(&g->measurements[i], end_tsc);
 	live_ended(g->live, clock_tsc());
 	clock_points_take(g->points + CLOCK_POINTS, CLOCK_POINTS, CLOCK_POINTS_SPREAD_NS);
 }
@@ -368,16 +368,15 @@ void generator_run(struct generator *g)
 	g->send_end_tsc = clock_tsc();
 	for (uint32_t i = 0; i < loop->n_senders; i++)
 		sender_stop(&loop->senders[i]);
-	if (g->stop != LOOP_WRITE_ERROR) {
-		// A second signal ends the drain, too.
-		loop->n_signals_allowed = *loop->n_signals > 0 ? 1 : 0;
-		loop->timeout_tsc = g->send_end_tsc + deadline_ticks;
-		enum loop_stop drained = loop_drain(loop);
-		g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
-	}
+	// A second signal ends the drain, too.
+	loop->n_signals_allowed = *loop->n_signals > 0 ? 1 : 0;
+	loop->timeout_tsc = g->send_end_tsc + deadline_ticks;
+	enum loop_stop drained = loop_drain(loop);
+	g->was_interrupted = g->stop == LOOP_SIGNAL || drained == LOOP_SIGNAL;
+	uint64_t end_tsc = clock_tsc();
 	poll_grace_leave();
 	take_use(g, &g->after);
-	finish(g);
+	finish(g, end_tsc);
 	write_files(g);
 }
 

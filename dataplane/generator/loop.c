@@ -36,9 +36,12 @@ static inline enum loop_stop stop_reason(const struct loop *loop, uint64_t now_t
 {
 	if (__builtin_expect(*loop->n_signals > loop->n_signals_allowed, 0))
 		return LOOP_SIGNAL;
-	if (loop->writer != NULL && __builtin_expect(record_writer_error(loop->writer) != 0, 0))
-		return LOOP_WRITE_ERROR;
 	return __builtin_expect(now_tsc >= loop->timeout_tsc, 0) ? LOOP_TIMEOUT : LOOP_RUNS;
+}
+
+static inline bool has_write_error(const struct loop *loop)
+{
+	return loop->writer != NULL && __builtin_expect(record_writer_error(loop->writer) != 0, 0);
 }
 
 static inline bool all_sent(const struct loop *loop)
@@ -92,6 +95,8 @@ enum loop_stop loop_send(struct loop *loop)
 		receive(loop, n_sent > 0 ? clock_tsc() : now_tsc);
 		start_tsc = end_iteration(loop, start_tsc);
 		stop = all_sent(loop) ? LOOP_COMPLETE : stop_reason(loop, start_tsc);
+		if (stop == LOOP_RUNS && has_write_error(loop))
+			stop = LOOP_WRITE_ERROR;
 	}
 	return stop;
 }

@@ -15,7 +15,7 @@ enum loop_stop {
 	LOOP_COMPLETE, // all was sent; draining: nothing is in flight
 	LOOP_TIMEOUT, // sending: too far behind; draining: the deadline
 	LOOP_SIGNAL,
-	LOOP_WRITE_ERROR, // record_writer_error tells which
+	LOOP_WRITE_ERROR, // sending: record_writer_error tells which
 };
 
 struct loop {
@@ -37,5 +37,5 @@ uint64_t loop_measure_poll(struct loop *loop);
 // Send and receive until all departures are sent. Returns why it ended.
 enum loop_stop loop_send(struct loop *loop);
 
-// Receive until nothing is in flight. Returns why it ended.
+// Receive until nothing is in flight, whether records can be written or not. Returns why it ended.
 enum loop_stop loop_drain(struct loop *loop);

@@ -376,7 +376,7 @@ void measurement_received(struct measurement *m, const struct received_packet *p
 	}
 }
 
-void measurement_finish(struct measurement *m)
+void measurement_finish(struct measurement *m, uint64_t end_tsc)
 {
 	uint64_t capacity = m->in_flight.mask + 1;
 	uint64_t next = m->in_flight.next_seq;
@@ -385,6 +385,8 @@ void measurement_finish(struct measurement *m)
 		struct in_flight_entry *entry = &m->in_flight.entries[seq & m->in_flight.mask];
 		if (entry->state != IN_FLIGHT_SENT)
 			continue;
+		if (end_tsc - entry->sent_tsc < m->deadline_ticks)
+			entry->flags |= IN_FLIGHT_VOID;
 		conclude_lost(m, seq, entry);
 		entry->state = IN_FLIGHT_EMPTY;
 	}

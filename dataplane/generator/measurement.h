@@ -99,8 +99,9 @@ struct received_packet {
 // Hot path: a frame with our magic arrived.
 void measurement_received(struct measurement *measurement, const struct received_packet *packet);
 
-// After the run: what is still in flight is lost.
-void measurement_finish(struct measurement *measurement);
+// After the run, in which packets were received until end_tsc: what is still in flight is lost, and
+// void where its deadline had not passed: nobody waited for it.
+void measurement_finish(struct measurement *measurement, uint64_t end_tsc);
 
 static inline uint64_t measurement_n_in_flight(const struct measurement *measurement)
 {

@@ -192,7 +192,7 @@ static void test_what_is_lost_or_refused_in_the_warm_up_is_counted_apart(void **
 					    .frame_len = 64,
 					    .flags = flags[seq],
 				    });
-	measurement_finish(m);
+	measurement_finish(m, UINT64_MAX);
 
 	assert_int_equal(m->counters.cold, 2);
 	assert_int_equal(m->counters.lost, 2);
@@ -306,10 +306,25 @@ static void test_lost_packets_that_a_gap_may_have_cost_are_counted(void **state)
 	gap(due_of(0) + 5, due_of(0) + 500);
 	gap(due_of(1) - 1, due_of(1)); // too short to be one
 	send(m, 1); // is lost, too
-	measurement_finish(m);
+	measurement_finish(m, UINT64_MAX);
 	assert_int_equal(m->counters.lost, 2);
 	assert_int_equal(m->counters.lost_void, 1);
 	finish(m, records, 2);
+}
+
+static void test_what_nobody_waited_for_is_lost_and_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[2];
+
+	send(m, 2);
+	measurement_finish(m, due_of(0) + 10 + DEADLINE); // before that of packet 1
+	assert_int_equal(m->counters.lost, 2);
+	assert_int_equal(m->counters.lost_void, 1);
+
+	assert_int_equal(finish(m, records, 2), 2);
+	assert_int_equal(records[0].flags, 0);
+	assert_int_equal(records[1].flags, PACKET_VOID);
 }
 
 static void test_capacity_holds_a_deadline_within_limits(void **state)
@@ -356,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
 		cmocka_unit_test(test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void),
 		cmocka_unit_test(test_lost_packets_that_a_gap_may_have_cost_are_counted),
+		cmocka_unit_test(test_what_nobody_waited_for_is_lost_and_void),
 		cmocka_unit_test(test_capacity_holds_a_deadline_within_limits),
 	};
 

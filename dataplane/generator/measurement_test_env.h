@@ -72,7 +72,7 @@ static inline size_t finish(struct measurement *m, struct packet_record *records
 	static const struct clock_point never;
 	uint64_t n_written;
 
-	measurement_finish(m);
+	measurement_finish(m, UINT64_MAX);
 	assert_true(counters_reconcile(&m->counters));
 	assert_int_equal(measurement_n_in_flight(m), 0);
 	assert_int_equal(record_writer_close(writer, &never, &n_written, NULL), 0);
