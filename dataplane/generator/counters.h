@@ -22,12 +22,12 @@ struct counters {
 	uint64_t orphans; // never sent by this run in this direction
 	uint64_t out_of_sequence; // of matched: RFC 4737 Type-P-Reordered
 	uint64_t foreign; // frames without our magic; not in received
-	uint64_t void_; // of due: overlaps a gap of the generator
+	uint64_t void_; // of due: says something about the generator (docs/measuring.md)
 	uint64_t void_cold; // of void: due during the warm-up
 	uint64_t cold; // of due: during the warm-up
 	uint64_t unsent_cold; // of unsent: due during the warm-up
 	uint64_t lost_cold; // of lost: due during the warm-up
-	uint64_t lost_void; // of lost, after the warm-up: overlaps a gap of the generator
+	uint64_t lost_void; // of lost and of void: due after the warm-up
 	uint64_t sent_late; // of sent: more than the pacing quantum after due
 };
 

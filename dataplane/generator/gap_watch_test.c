@@ -6,14 +6,14 @@
 
 #include <cmocka.h>
 
-enum { N_LATEST = 8, GAP_TICKS = 100 };
+enum { N_SPANS = 8, GAP_TICKS = 100 };
 
 static struct gap_watch make(void)
 {
 	const struct gap_log_config config = {.threshold_ticks = 50, .per_packet_ticks = 10};
 	struct gap_watch watch;
 
-	assert_int_equal(gap_watch_create(&watch, &config, N_LATEST), 0);
+	assert_int_equal(gap_watch_create(&watch, &config, N_SPANS), 0);
 	return watch;
 }
 
@@ -71,52 +71,62 @@ static void test_the_longest_stretch_that_was_granted_is_known(void **state)
 	gap_watch_destroy(&watch);
 }
 
-static void test_a_time_overlaps_what_it_touches(void **state)
+// From start_of(i) on the loop stood, and the ring, with what was due since, was full behind it.
+static void add_full(struct gap_watch *watch, uint64_t from, uint64_t until)
+{
+	for (uint64_t i = from; i < until; i++)
+		gap_watch_remember_full(watch, start_of(i), start_of(i) + GAP_TICKS);
+}
+
+static void test_a_ring_was_full_from_the_oldest_in_it_until_it_was_empty(void **state)
 {
 	struct gap_watch watch = make();
 
-	assert_false(gap_watch_overlaps(&watch, 0, UINT64_MAX));
+	assert_false(gap_watch_was_full(&watch, 0));
+	assert_false(gap_watch_was_full(&watch, UINT64_MAX));
 	gap_watch_start(&watch, 0);
-	add_gaps(&watch, 1, 4);
+	add_full(&watch, 1, 4);
 
-	assert_true(gap_watch_overlaps(&watch, 0, start_of(1) + 1));
-	assert_false(gap_watch_overlaps(&watch, 0, start_of(1)));
-	assert_true(gap_watch_overlaps(&watch, start_of(2) + 99, start_of(2) + 500));
-	assert_false(gap_watch_overlaps(&watch, start_of(2) + 100, start_of(3)));
-	assert_true(gap_watch_overlaps(&watch, start_of(2) + 100, start_of(3) + 1));
-	assert_false(gap_watch_overlaps(&watch, start_of(3) + 100, UINT64_MAX));
+	assert_false(gap_watch_was_full(&watch, start_of(1) - 1));
+	assert_true(gap_watch_was_full(&watch, start_of(1)));
+	assert_true(gap_watch_was_full(&watch, start_of(2) + GAP_TICKS));
+	assert_false(gap_watch_was_full(&watch, start_of(2) + GAP_TICKS + 1));
+	assert_false(gap_watch_was_full(&watch, start_of(3) - 1));
+	assert_false(gap_watch_was_full(&watch, start_of(3) + GAP_TICKS + 1));
+	assert_int_equal(watch.full_ring_tsc, start_of(3) + GAP_TICKS);
 	gap_watch_destroy(&watch);
 }
 
-static void test_the_latest_gaps_are_known_however_many_there_were(void **state)
+static void test_a_full_ring_may_reach_back_beyond_others(void **state)
 {
 	struct gap_watch watch = make();
-	uint64_t n = 3 * N_LATEST + 5;
 
 	gap_watch_start(&watch, 0);
-	add_gaps(&watch, 0, n);
+	add_full(&watch, 1, 4);
+	gap_watch_remember_full(&watch, start_of(2) + 50, start_of(4)); // over the third
 
-	for (uint64_t gap = n - N_LATEST; gap < n; gap++) {
-		uint64_t end = start_of(gap) + GAP_TICKS;
-		assert_true(gap_watch_overlaps(&watch, end - 1, end + 500));
-		assert_false(gap_watch_overlaps(&watch, end, end + 500));
+	assert_true(gap_watch_was_full(&watch, start_of(2)));
+	assert_true(gap_watch_was_full(&watch, start_of(2) + GAP_TICKS + 1));
+	assert_true(gap_watch_was_full(&watch, start_of(4)));
+	assert_false(gap_watch_was_full(&watch, start_of(2) - 1));
+	assert_false(gap_watch_was_full(&watch, start_of(4) + 1));
+	gap_watch_destroy(&watch);
+}
+
+static void test_of_a_time_before_those_known_a_ring_was_full(void **state)
+{
+	struct gap_watch watch = make();
+
+	gap_watch_start(&watch, 0);
+	add_full(&watch, 0, N_SPANS);
+	assert_false(gap_watch_was_full(&watch, start_of(0) + GAP_TICKS + 1));
+	add_full(&watch, N_SPANS, 3 * N_SPANS + 5); // the last eight are known
+
+	assert_true(gap_watch_was_full(&watch, start_of(2 * N_SPANS + 5) - 1));
+	for (uint64_t i = 2 * N_SPANS + 5; i < 3 * N_SPANS + 5; i++) {
+		assert_true(gap_watch_was_full(&watch, start_of(i) + GAP_TICKS));
+		assert_false(gap_watch_was_full(&watch, start_of(i) + GAP_TICKS + 1));
 	}
-	gap_watch_destroy(&watch);
-}
-
-static void test_a_time_that_reaches_back_to_forgotten_gaps_has_one(void **state)
-{
-	struct gap_watch watch = make();
-
-	gap_watch_start(&watch, 0);
-	add_gaps(&watch, 0, N_LATEST);
-	assert_false(gap_watch_overlaps(&watch, start_of(0) + GAP_TICKS, start_of(1)));
-	add_gaps(&watch, N_LATEST, N_LATEST + 1); // gap 1 is now the oldest known
-
-	assert_true(gap_watch_overlaps(&watch, start_of(0) + GAP_TICKS, start_of(1)));
-	assert_true(gap_watch_overlaps(&watch, start_of(1) - 1, start_of(1)));
-	assert_true(gap_watch_overlaps(&watch, start_of(1), start_of(1) + 1));
-	assert_false(gap_watch_overlaps(&watch, start_of(1) + GAP_TICKS, start_of(2)));
 	gap_watch_destroy(&watch);
 }
 
@@ -144,17 +154,42 @@ static void test_a_ring_is_full_by_its_size(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
 		struct gap_watch watch = make();
+		struct waiting waiting = {.oldest_tsc = start_of(1)};
 		gap_watch_start(&watch, 1);
 		add_gaps(&watch, 1, 2);
-		gap_watch_waited(&watch, 1024, start_of(1), start_of(2));
+		gap_watch_waited(&watch, &waiting, 1024, start_of(1), start_of(2));
 		assert_int_equal(watch.full_ring_tsc, 0); // no ring is known
-		gap_watch_set_ring(&watch, rings[i][0], 64);
-		gap_watch_waited(&watch, rings[i][1] - 1, start_of(1), start_of(2));
+		gap_watch_set_ring(&watch, rings[i][0], 64, 0);
+		waiting.n = 0;
+		gap_watch_waited(&watch, &waiting, rings[i][1] - 1, start_of(1), start_of(2));
 		assert_int_equal(watch.full_ring_tsc, 0);
-		gap_watch_waited(&watch, rings[i][1], start_of(1), start_of(2));
+		gap_watch_waited(&watch, &waiting, 1, start_of(1), start_of(2));
 		assert_int_equal(watch.full_ring_tsc, start_of(2));
+		assert_true(gap_watch_was_full(&watch, start_of(1)));
 		gap_watch_destroy(&watch);
 	}
+}
+
+static void test_what_came_in_one_go_filled_no_ring_but_behind_a_gap_that_long(void **state)
+{
+	struct gap_watch watch = make();
+	struct waiting waiting = none_waiting;
+
+	gap_watch_start(&watch, 1);
+	gap_watch_set_ring(&watch, 256, 64, 1); // 192 ticks fill it
+	add_gaps(&watch, 1, 2);
+	gap_watch_waited(&watch, &waiting, 500, start_of(1), start_of(2));
+	assert_int_equal(waiting.n, 0); // a gap of 100 ticks
+	gap_watch_check(&watch, start_of(2) + 192);
+	gap_watch_waited(&watch, &waiting, 191, start_of(1), start_of(3));
+	assert_false(gap_watch_was_full(&watch, UINT64_MAX)); // the 500 before do not count
+	assert_int_equal(watch.full_ring_tsc, 0);
+	gap_watch_waited(&watch, &waiting, 500, start_of(2) + 192, start_of(3)); // it was over
+	assert_int_equal(watch.full_ring_tsc, 0);
+	gap_watch_waited(&watch, &waiting, 1, start_of(1), start_of(3));
+
+	assert_int_equal(watch.full_ring_tsc, start_of(3));
+	gap_watch_destroy(&watch);
 }
 
 int main(void)
@@ -162,11 +197,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_a_gap_before_the_start),
 		cmocka_unit_test(test_the_longest_stretch_that_was_granted_is_known),
-		cmocka_unit_test(test_a_time_overlaps_what_it_touches),
-		cmocka_unit_test(test_the_latest_gaps_are_known_however_many_there_were),
-		cmocka_unit_test(test_a_time_that_reaches_back_to_forgotten_gaps_has_one),
+		cmocka_unit_test(test_a_ring_was_full_from_the_oldest_in_it_until_it_was_empty),
+		cmocka_unit_test(test_a_full_ring_may_reach_back_beyond_others),
+		cmocka_unit_test(test_of_a_time_before_those_known_a_ring_was_full),
 		cmocka_unit_test(test_work_on_many_packets_is_no_gap),
 		cmocka_unit_test(test_a_ring_is_full_by_its_size),
+		cmocka_unit_test(
+			test_what_came_in_one_go_filled_no_ring_but_behind_a_gap_that_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

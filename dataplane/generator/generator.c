@@ -14,8 +14,8 @@
 
 enum {
 	CLOCK_SPREAD_NS = 100000000, // 50 ns a point over 0.1 s: the rate is right to 1e-6
-	// 2 MiB: the last 26 s at 5000 a second, for the packets that get lost in them.
-	GAPS_SEARCHED = 1 << 17,
+	FULL_RINGS_KNOWN = 1 << 13, // of 1024 places: more than are ever in flight, both ways
+	LEAST_PACKET_NS = 6, // 64-byte frames at 100 Gbit/s
 	START_DELAY_NS = 1000000, // from setting the epoch to time 0
 	MAX_BEHIND_NS = 1000000000, // how long the end of a run waits for a sender that is behind
 	NEAR_FLOOR_NS = 60,
@@ -118,7 +118,7 @@ static int open_gaps(struct generator *g, struct error *error)
 	};
 
 	generator_path(g, "gaps.bin", path, sizeof(path));
-	int err = gap_watch_create(&g->loop.gaps, &config, GAPS_SEARCHED);
+	int err = gap_watch_create(&g->loop.gaps, &config, FULL_RINGS_KNOWN);
 	if (err < 0)
 		say_no_file(path, err, error);
 	g->loop.gaps.keeps = g->config->ring_keeps;
@@ -226,7 +226,8 @@ static void init_loop(struct generator *g)
 		};
 		least_ring = RTE_MIN(least_ring, receiver->port->ring_size);
 	}
-	gap_watch_set_ring(&loop->gaps, least_ring, RECEIVER_BURST);
+	gap_watch_set_ring(
+		&loop->gaps, least_ring, RECEIVER_BURST, clock_ticks(LEAST_PACKET_NS, g->tsc_hz));
 }
 
 // Half of the points were taken before the ports were opened. That mostly takes longer than the

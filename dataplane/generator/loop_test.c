@@ -99,6 +99,30 @@ static void test_what_is_under_way_is_received_though_it_cannot_be_written(void 
 	tear_down();
 }
 
+static void test_what_stood_in_the_ring_when_the_time_was_over_is_received(void **state)
+{
+	set_up(0);
+
+	assert_int_equal(loop_drain(&loop), LOOP_COMPLETE);
+
+	assert_int_equal(measurement.counters.matched, N_PACKETS);
+	tear_down();
+}
+
+static void test_what_is_lost_is_waited_for_until_the_time_is_over(void **state)
+{
+	struct sent_packet packet = {.due_tsc = 1, .sent_tsc = 1, .frame_len = 64};
+
+	set_up(0);
+	measurement_sent(&measurement, &packet);
+
+	assert_int_equal(loop_drain(&loop), LOOP_TIMEOUT);
+
+	assert_int_equal(measurement.counters.matched, N_PACKETS);
+	assert_int_equal(measurement_n_in_flight(&measurement), 1);
+	tear_down();
+}
+
 // Exits with 77, which Meson takes for skipped, where EAL cannot start.
 static void start(char *program)
 {
@@ -130,6 +154,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_under_way_is_received_though_it_cannot_be_written),
+		cmocka_unit_test(test_what_stood_in_the_ring_when_the_time_was_over_is_received),
+		cmocka_unit_test(test_what_is_lost_is_waited_for_until_the_time_is_over),
 	};
 
 	start(argv[0]);

@@ -173,13 +173,13 @@ static inline void record_departure(struct histogram *series, const struct in_fl
 		histogram_record(&series[SERIES_INTER_DEPARTURE], entry->inter_departure_ticks);
 }
 
-// A gap of the generator may have made the port overflow: the packet is void if a gap overlaps
-// its life from due until the slowest packet seen would have been back.
+// Void as well where it can have found a receive ring full behind a gap: the port lost it then, or
+// the device had nowhere to put it. Other gaps lose nothing: what they let wait is received.
 static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
 {
 	uint16_t flags = flags_of(entry);
 
-	if (gap_watch_overlaps(m->gaps, entry->due_tsc, entry->sent_tsc + m->longest_service_ticks))
+	if (gap_watch_was_full(m->gaps, entry->sent_tsc))
 		flags |= PACKET_VOID;
 	m->counters.lost++;
 	m->counters.lost_cold += (flags & PACKET_COLD) != 0;
@@ -301,8 +301,6 @@ static inline void conclude_matched(
 		flags |= PACKET_VOID;
 	entry->state = IN_FLIGHT_RECEIVED;
 	m->counters.matched++;
-	if (service_ticks > m->longest_service_ticks)
-		m->longest_service_ticks = service_ticks;
 
 	struct histogram *series = series_of(m, flags);
 	histogram_record(&series[SERIES_SERVICE], service_ticks);

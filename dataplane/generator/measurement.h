@@ -32,7 +32,6 @@ struct measurement {
 		uint8_t shift; // 14
 		uint16_t odd; // flags that are recorded however fast the packet was
 	} tail;
-	uint64_t longest_service_ticks;
 	const struct gap_watch *gaps;
 	bool device_holds; // packets until more come
 	bool has_own_histograms;

@@ -302,8 +302,8 @@ static void test_lost_packets_that_a_gap_may_have_cost_are_counted(void **state)
 	struct measurement *m = start(RECORD_MODE_ALL);
 	struct packet_record records[2];
 
-	send(m, 1); // is lost
-	gap(due_of(0) + 5, due_of(0) + 500);
+	gap(due_of(0) - 5, due_of(0) + 500);
+	send(m, 1); // was due in it; is lost
 	gap(due_of(1) - 1, due_of(1)); // too short to be one
 	send(m, 1); // is lost, too
 	measurement_finish(m, UINT64_MAX);

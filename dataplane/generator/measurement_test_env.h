@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { CAPACITY = 16, QUANTUM = 100, N_LATEST = 1024, DEADLINE = 1000000 };
+enum { CAPACITY = 16, QUANTUM = 100, N_SPANS = 1024, DEADLINE = 1000000 };
 
 static char path[] = "/tmp/measurement_test.XXXXXX";
 static struct gap_watch gaps;
@@ -22,7 +22,7 @@ static inline void open_gaps(uint64_t now_tsc)
 {
 	const struct gap_log_config config = {.threshold_ticks = 50, .per_packet_ticks = 10};
 
-	assert_int_equal(gap_watch_create(&gaps, &config, N_LATEST), 0);
+	assert_int_equal(gap_watch_create(&gaps, &config, N_SPANS), 0);
 	gap_watch_start(&gaps, now_tsc);
 }
 

@@ -26,6 +26,8 @@ static inline void receive_one(struct receiver *receiver, const struct rte_mbuf 
 		.is_ours =
 			probe.run_id == receiver->run_id && receiver->is_expected[probe.direction],
 	};
+	if (packet.is_ours && packet.due_tsc < receiver->waiting.oldest_tsc)
+		receiver->waiting.oldest_tsc = packet.due_tsc;
 	measurement_received(receiver->of[probe.direction], &packet);
 }
 
@@ -45,12 +47,11 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 			receive_one(receiver, mbufs[i], received_tsc, window_ticks);
 		rte_pktmbuf_free_bulk(mbufs, n);
 		receiver->gaps->n_packets += n;
-		receiver->n_waited += n;
-		gap_watch_waited(receiver->gaps, receiver->n_waited, receiver->arrivals.since_tsc,
-			received_tsc);
+		gap_watch_waited(receiver->gaps, &receiver->waiting, n,
+			receiver->arrivals.since_tsc, received_tsc);
 	}
 	arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST);
 	if (n < RECEIVER_BURST)
-		receiver->n_waited = 0;
+		receiver->waiting = none_waiting;
 	return n;
 }

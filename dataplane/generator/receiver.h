@@ -24,7 +24,7 @@ struct receiver {
 	uint32_t run_id;
 	uint64_t epoch_tsc;
 	struct arrivals arrivals;
-	uint64_t n_waited; // found since the last poll with room to spare
+	struct waiting waiting; // since the last poll with room to spare
 };
 
 // Hot path: one poll; before_tsc was read right before. Returns the number of frames.

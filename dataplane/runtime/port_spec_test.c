@@ -356,6 +356,15 @@ static void test_gap_limits_are_those_of_the_slowest_port(void **state)
 	assert_true(port_gap_limits(specs, 1).keeps);
 }
 
+static void test_the_ring_of_a_socket_has_the_size_that_was_asked_for(void **state)
+{
+	struct port_spec spec = parsed("veth:a,framecnt=129");
+
+	assert_int_equal(spec.kind->ring_size(&spec), 128);
+	spec = parsed("veth:a,framecnt=65536");
+	assert_int_equal(spec.kind->ring_size(&spec), UINT16_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_the_run_folder_of_a_user_is_in_the_runtime_folder),
 		cmocka_unit_test(test_missing_interface_or_missing_rights_are_refused),
 		cmocka_unit_test(test_gap_limits_are_those_of_the_slowest_port),
+		cmocka_unit_test(test_the_ring_of_a_socket_has_the_size_that_was_asked_for),
 	};
 
 	if (mkdtemp(folder) == NULL)

@@ -97,6 +97,13 @@ static int veth_devargs(
 	return 0;
 }
 
+static uint16_t veth_ring_size(const struct port_spec *spec)
+{
+	const struct veth_options *options = (const void *)spec->options;
+
+	return (uint16_t)RTE_MIN(options->framecnt & ~UINT64_C(1), (uint64_t)UINT16_MAX);
+}
+
 static bool is_packet_socket_of(int fd, unsigned int index)
 {
 	struct sockaddr_ll address = {0};
@@ -141,6 +148,7 @@ const struct port_kind port_kind_veth = {
 	.needs_root = true,
 	.cost = PORT_COST_SYSTEM_CALLS,
 	.n_mbufs = 1024,
+	.ring_size = veth_ring_size,
 	.check = veth_check,
 	.devargs = veth_devargs,
 	.started = veth_started,
