@@ -17,7 +17,7 @@ enum in_flight_state {
 
 enum in_flight_flag {
 	IN_FLIGHT_VOID = 1 << 0, // sent late or stuck in the call because of a gap, or its backlog;
-				 // once received also: a gap met its arrival
+				 // sent behind that; once received also: a gap met its arrival
 	IN_FLIGHT_COLD = 1 << 1,
 	IN_FLIGHT_FIRST = 1 << 2, // none was sent right before it: no inter-departure time
 };

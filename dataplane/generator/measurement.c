@@ -216,6 +216,11 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	}
 	if ((entry->flags & IN_FLIGHT_VOID) != 0)
 		m->void_sent_tsc = packet->sent_tsc;
+	if (__builtin_expect((packet->flags & IN_FLIGHT_VOID) != 0, 0))
+		backlog_sent(&m->backlog, seq, packet->sent_tsc, packet->sent_tsc - packet->due_tsc,
+			m->quantum_ticks);
+	else if (backlog_is_ahead(&m->backlog, &m->in_flight, seq, packet->sent_tsc))
+		entry->flags |= IN_FLIGHT_VOID;
 	entry->state = IN_FLIGHT_SENT;
 	entry->inter_departure_ticks = packet->sent_tsc - m->before_sent_tsc;
 	if (__builtin_expect(m->before_sent_tsc == 0, 0))

@@ -3,6 +3,7 @@
 // What became of each packet of one direction: counters, histograms, one record. The sender says
 // what it sent, the receiver what came; everything else follows here. One thread.
 
+#include "backlog.h"
 #include "counters.h"
 #include "gap_watch.h"
 #include "histogram.h"
@@ -43,6 +44,7 @@ struct measurement {
 	uint32_t n_flows;
 	struct flow_state *flows;
 	struct in_flight in_flight;
+	struct backlog backlog;
 	uint64_t last_sent_tsc;
 	uint64_t before_sent_tsc; // of the packet before; 0: none, or it was refused
 	uint64_t quantum_ticks; // sent later than this after due is sent_late
@@ -78,7 +80,7 @@ struct sent_packet {
 	uint64_t sent_tsc; // 0: the port refused it
 	uint32_t flow;
 	uint16_t frame_len;
-	uint8_t flags; // enum in_flight_flag
+	uint8_t flags; // enum in_flight_flag; IN_FLIGHT_VOID: late, out of the backlog of a gap
 };
 
 // Hot path: the packet with the next sequence number was offered to the port.

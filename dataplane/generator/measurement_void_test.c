@@ -71,6 +71,97 @@ static void test_what_a_device_holds_stays_void_when_a_later_packet_is_refused(v
 	assert_int_equal(records[1].flags, PACKET_VOID);
 }
 
+// Packets 0 to 5, as behind a gap from when packet 0 was due: one each half gap. What is on time
+// again, from packet 6 on, can stand behind them until packet 8 is sent.
+static void send_backlog(struct measurement *m)
+{
+	for (uint64_t seq = 0; seq < 6; seq++)
+		measurement_sent(m, &(struct sent_packet){
+					    .due_tsc = due_of(seq),
+					    .sent_tsc = due_of(seq) + 2800 - seq * 500,
+					    .flow = (uint32_t)(seq % 2),
+					    .frame_len = 64,
+					    .flags = IN_FLIGHT_VOID,
+				    });
+}
+
+static void receive_some(struct measurement *m, uint64_t from, uint64_t until)
+{
+	for (uint64_t seq = from; seq < until; seq++)
+		receive(m, seq, 5000);
+}
+
+static void test_what_stands_behind_a_backlog_is_void_for_as_long_as_that_took(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[9];
+
+	send_backlog(m);
+	send(m, 3);
+	assert_int_equal(m->void_sent_tsc, due_of(5) + 300); // the gap delayed none of them
+	receive_some(m, 0, 9);
+
+	assert_int_equal(m->counters.void_, 8);
+	assert_int_equal(finish(m, records, 9), 9);
+	for (uint64_t seq = 0; seq < 8; seq++)
+		assert_int_equal(records[seq].flags, PACKET_VOID);
+	assert_int_equal(records[8].flags, 0);
+}
+
+static void test_nothing_stands_behind_a_backlog_that_is_back(void **state)
+{
+	// Of the packets from 6 on so many were sent before all were back.
+	for (uint64_t n_behind = 0; n_behind < 2; n_behind++) {
+		struct measurement *m = start(RECORD_MODE_ALL);
+		struct packet_record records[9];
+
+		send_backlog(m);
+		send(m, n_behind);
+		receive_some(m, 0, 6 + n_behind);
+		send(m, 3 - n_behind);
+		receive_some(m, 6 + n_behind, 9);
+
+		assert_int_equal(m->counters.void_, 6 + n_behind);
+		assert_int_equal(finish(m, records, 9), 9);
+		for (uint64_t seq = 6; seq < 9; seq++)
+			assert_int_equal(records[seq].flags, seq < 6 + n_behind ? PACKET_VOID : 0);
+	}
+}
+
+static void test_what_is_sent_on_time_behind_a_packet_that_is_behind_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	send_backlog(m);
+	send(m, 1);
+	receive_some(m, 0, 6);
+	send(m, 1); // packet 6 is still under way
+	receive_some(m, 6, 8);
+
+	assert_int_equal(m->counters.void_, 8);
+	finish(m, records, 1);
+}
+
+static void test_a_backlog_of_few_quanta_leaves_nothing_behind(void **state)
+{
+	for (uint64_t late = 3 * QUANTUM; late <= 5 * QUANTUM; late += 2 * QUANTUM) {
+		struct measurement *m = start(RECORD_MODE_ALL);
+		struct packet_record records[1];
+		const uint64_t sent_tsc = due_of(0) + late, next_tsc = sent_tsc + 250;
+
+		measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(0),
+					    .sent_tsc = sent_tsc,
+					    .flags = IN_FLIGHT_VOID});
+		measurement_sent(
+			m, &(struct sent_packet){.due_tsc = next_tsc, .sent_tsc = next_tsc});
+		receive_some(m, 0, 2);
+
+		assert_int_equal(m->counters.void_, late == 3 * QUANTUM ? 1 : 2);
+		finish(m, records, 1);
+	}
+}
+
 static void test_what_a_device_held_back_from_a_full_ring_is_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -169,6 +260,11 @@ int main(void)
 		cmocka_unit_test(test_what_a_device_holds_for_a_delayed_packet_is_void),
 		cmocka_unit_test(
 			test_what_a_device_holds_stays_void_when_a_later_packet_is_refused),
+		cmocka_unit_test(
+			test_what_stands_behind_a_backlog_is_void_for_as_long_as_that_took),
+		cmocka_unit_test(test_nothing_stands_behind_a_backlog_that_is_back),
+		cmocka_unit_test(test_what_is_sent_on_time_behind_a_packet_that_is_behind_is_void),
+		cmocka_unit_test(test_a_backlog_of_few_quanta_leaves_nothing_behind),
 		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
 		cmocka_unit_test(
 			test_no_gap_takes_the_blame_for_a_loss_that_found_room_in_the_ring),

@@ -1,0 +1,46 @@
+#pragma once
+
+// What a backlog of the sender leaves behind. It leaves at twice the rate and so can build a queue
+// in the device, in which packets wait that are sent on time: these are void, too. The queue is
+// taken to last while a void packet sent before is on its way, and for as long again as the backlog
+// took to leave, which is as long as it was late (pacing.h), less a few quanta. So never more than
+// half as many packets again are void: not all of a device whose queue never empties, or of a long
+// way, and none behind the many backlogs of three quanta or less.
+
+#include "in_flight.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct backlog {
+	uint64_t until_tsc; // what is sent before can stand behind it; 0: there is none
+	uint64_t seq; // the last packet of it, or that stood behind it
+};
+
+// Hot path: packet seq was sent at sent_tsc, because of a gap so much too late.
+static inline void backlog_sent(struct backlog *backlog, uint64_t seq, uint64_t sent_tsc,
+	uint64_t late_ticks, uint64_t quantum_ticks)
+{
+	uint64_t shown_ticks = late_ticks > 2 * quantum_ticks ? late_ticks - 2 * quantum_ticks : 0;
+
+	if (sent_tsc + 2 * shown_ticks > backlog->until_tsc)
+		backlog->until_tsc = sent_tsc + 2 * shown_ticks;
+	backlog->seq = seq;
+}
+
+// Hot path: packet seq was sent on time. Does it stand behind a backlog?
+static inline bool backlog_is_ahead(
+	struct backlog *backlog, struct in_flight *in_flight, uint64_t seq, uint64_t sent_tsc)
+{
+	struct in_flight_entry *last;
+
+	if (__builtin_expect(sent_tsc >= backlog->until_tsc, 1))
+		return false;
+	if (in_flight_find(in_flight, backlog->seq, &last) != IN_FLIGHT_FOUND ||
+		last->state != IN_FLIGHT_SENT) {
+		backlog->until_tsc = 0;
+		return false;
+	}
+	backlog->seq = seq;
+	return true;
+}
