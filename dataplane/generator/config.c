@@ -293,6 +293,8 @@ static int parse_traffic(struct config *config, struct error *error)
 	// Tried now, so that a mistake is told before anything starts.
 	err = traffic_create(
 		options->schedule, &config->rate, &config->mix, 1, options->seed, &traffic, error);
+	if (err == 0)
+		config->at_once = traffic_at_once(traffic);
 	traffic_destroy(traffic);
 	return err;
 }

@@ -44,6 +44,7 @@ struct config {
 	size_t n_ports; // 1: one port is both
 	struct frame_mix mix;
 	struct traffic_rate rate;
+	uint64_t at_once; // departures of the schedule
 	uint32_t run_id;
 	uint64_t duration_ns, count; // UINT64_MAX: unlimited
 	uint64_t quantum_ns, gap_threshold_ns, gap_per_packet_ns;

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-uint64_t in_flight_capacity(double rate_pps, uint64_t deadline_ns)
+uint64_t in_flight_capacity(double rate_pps, uint64_t at_once, uint64_t deadline_ns)
 {
-	double wanted = rate_pps * (double)deadline_ns / 1e9;
+	double wanted = 2 * rate_pps * (double)deadline_ns / 1e9 + (double)at_once;
 	uint64_t capacity = IN_FLIGHT_MIN_CAPACITY;
 
 	while (capacity < IN_FLIGHT_MAX_CAPACITY && (double)capacity < wanted)

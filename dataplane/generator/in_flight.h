@@ -54,8 +54,9 @@ enum in_flight_find {
 	IN_FLIGHT_NEVER_SENT,
 };
 
-// A power of two that holds what is sent within deadline_ns, within the limits above.
-uint64_t in_flight_capacity(double rate_pps, uint64_t deadline_ns);
+// A power of two that holds, within the limits above, the most that is sent within deadline_ns: a
+// backlog leaves at twice the rate, and so many packets may be due at once.
+uint64_t in_flight_capacity(double rate_pps, uint64_t at_once, uint64_t deadline_ns);
 
 // Take and touch the ring. capacity is a power of two. Returns 0 or -errno.
 int in_flight_init(struct in_flight *in_flight, uint64_t capacity);

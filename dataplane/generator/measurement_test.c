@@ -327,11 +327,13 @@ static void test_what_nobody_waited_for_is_lost_and_void(void **state)
 	assert_int_equal(records[1].flags, PACKET_VOID);
 }
 
-static void test_capacity_holds_a_deadline_within_limits(void **state)
+static void test_capacity_holds_the_most_of_a_deadline_within_limits(void **state)
 {
-	assert_int_equal(in_flight_capacity(10, 1000000000), IN_FLIGHT_MIN_CAPACITY);
-	assert_int_equal(in_flight_capacity(100e3, 1000000000), 131072);
-	assert_int_equal(in_flight_capacity(13e6, 1000000000), IN_FLIGHT_MAX_CAPACITY);
+	assert_int_equal(in_flight_capacity(10, 1, 1000000000), IN_FLIGHT_MIN_CAPACITY);
+	assert_int_equal(in_flight_capacity(50e3, 1, 1000000000), 131072);
+	assert_int_equal(in_flight_capacity(100e3, 1, 1000000000), 262144);
+	assert_int_equal(in_flight_capacity(4e3, 8192, 10000000), 16384);
+	assert_int_equal(in_flight_capacity(13e6, 1, 1000000000), IN_FLIGHT_MAX_CAPACITY);
 }
 
 static void test_what_others_sent_before_is_neither_counted_nor_recorded(void **state)
@@ -372,7 +374,7 @@ int main(void)
 		cmocka_unit_test(test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void),
 		cmocka_unit_test(test_lost_packets_that_a_gap_may_have_cost_are_counted),
 		cmocka_unit_test(test_what_nobody_waited_for_is_lost_and_void),
-		cmocka_unit_test(test_capacity_holds_a_deadline_within_limits),
+		cmocka_unit_test(test_capacity_holds_the_most_of_a_deadline_within_limits),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

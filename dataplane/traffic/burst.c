@@ -54,6 +54,13 @@ static int burst_init(void *state, const void *options, const struct traffic_rat
 	return -EINVAL;
 }
 
+static uint64_t burst_at_once(const void *state)
+{
+	const struct burst *burst = state;
+
+	return burst->size;
+}
+
 static void burst_next(void *state, struct departure *out)
 {
 	struct burst *burst = state;
@@ -74,5 +81,6 @@ const struct traffic_ops traffic_burst = {
 	.options_size = sizeof(struct burst_options),
 	.state_size = sizeof(struct burst),
 	.init = burst_init,
+	.at_once = burst_at_once,
 	.next = burst_next,
 };

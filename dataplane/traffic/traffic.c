@@ -73,3 +73,8 @@ void traffic_destroy(struct traffic *traffic)
 	free(traffic->state);
 	free(traffic);
 }
+
+uint64_t traffic_at_once(const struct traffic *traffic)
+{
+	return traffic->ops->at_once != NULL ? traffic->ops->at_once(traffic->state) : 1;
+}

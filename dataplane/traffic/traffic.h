@@ -34,6 +34,8 @@ struct traffic_ops {
 	// Returns 0 or -EINVAL with one line in error.
 	int (*init)(void *state, const void *options, const struct traffic_rate *rate,
 		uint64_t seed, struct error *error);
+	// How many departures may be due at one time, or nearly; NULL: one.
+	uint64_t (*at_once)(const void *state);
 	// Hot path. Sets gap_ns; flow and frame_len come preset and may be replaced.
 	void (*next)(void *state, struct departure *out);
 };
@@ -104,6 +106,9 @@ int traffic_create(const char *schedule, const struct traffic_rate *rate,
 	const struct frame_mix *mix, uint32_t n_flows, uint64_t seed, struct traffic **out,
 	struct error *error);
 void traffic_destroy(struct traffic *traffic);
+
+// How many departures may be due at one time, or nearly.
+uint64_t traffic_at_once(const struct traffic *traffic);
 
 // Hot path: the next departure.
 static inline void traffic_next(struct traffic *traffic, struct departure *out)

@@ -170,6 +170,17 @@ static void test_burst_sends_trains_and_keeps_the_mean(void **state)
 	traffic_destroy(traffic);
 }
 
+static void test_a_train_is_due_at_once(void **state)
+{
+	static const char *const schedules[] = {"constant", "step", "burst:size=8192"};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct traffic *traffic = create(schedules[i], "4kpps", 1);
+		assert_int_equal(traffic_at_once(traffic), i < 2 ? 1 : 8192);
+		traffic_destroy(traffic);
+	}
+}
+
 static void test_step_sends_the_whole_rate_and_then_a_share_of_it(void **state)
 {
 	struct traffic *traffic = create("step:after=5us,percent=40", "1Mpps", 1);
@@ -296,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_jittered_stays_within_its_share_of_the_grid),
 		cmocka_unit_test(test_poisson_gaps_are_exponential),
 		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
+		cmocka_unit_test(test_a_train_is_due_at_once),
 		cmocka_unit_test(test_step_sends_the_whole_rate_and_then_a_share_of_it),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
