@@ -48,9 +48,10 @@ static unsigned int pool_size(const struct config *config)
 // once, and EAL asked for as much memory as their tables take.
 static int read_tables(const struct options *options, unsigned int *mb, struct error *error)
 {
+	const struct nf_env env = {
+		.n_ports = (uint16_t)options->ports.n, .hold_max = (uint32_t)options->hold};
 	uint64_t bytes;
-	int err = pipeline_memory(
-		options->nfs.items, options->nfs.n, (uint16_t)options->ports.n, &bytes, error);
+	int err = pipeline_memory(options->nfs.items, options->nfs.n, &env, &bytes, error);
 
 	*mb = err == 0 ? (unsigned int)((bytes + (1 << 20) - 1) >> 20) : 0;
 	return err;

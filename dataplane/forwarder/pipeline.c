@@ -9,10 +9,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pipeline_memory(
-	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error)
+// What cannot be opened is told when its turn to start comes.
+static unsigned int count_holders(const char *const *texts, size_t n)
 {
-	int err = 0;
+	unsigned int n_holders = 0;
+	struct error error;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct nf_ops *ops;
+		void *options;
+		if (nf_open(texts[i], &ops, &options, &error) < 0)
+			continue;
+		n_holders += ops->release != NULL;
+		free(options);
+	}
+	return n_holders;
+}
+
+// The pool has what may be held once, however many functions hold.
+static struct nf_env shared_env(const char *const *texts, size_t n, const struct nf_env *env)
+{
+	struct nf_env shared = *env;
+
+	shared.hold_max /= RTE_MAX(count_holders(texts, n), 1U);
+	return shared;
+}
+
+static int check_number(size_t n, struct error *error)
+{
+	if (n <= PIPELINE_MAX)
+		return 0;
+	error_set(error, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
+	return -EINVAL;
+}
+
+int pipeline_memory(const char *const *texts, size_t n, const struct nf_env *env, uint64_t *bytes,
+	struct error *error)
+{
+	const struct nf_env shared = shared_env(texts, n, env);
+	int err = check_number(n, error);
 
 	*bytes = 0;
 	for (size_t i = 0; err == 0 && i < n; i++) {
@@ -22,7 +57,7 @@ int pipeline_memory(
 		if (err < 0)
 			break;
 		if (ops->memory != NULL)
-			err = ops->memory(options, n_ports, bytes, error);
+			err = ops->memory(options, &shared, bytes, error);
 		free(options);
 	}
 	return err;
@@ -54,37 +89,17 @@ static int stage_init(struct pipeline_stage *stage, const char *text, const stru
 	return err;
 }
 
-// What cannot be opened is told when its turn to start comes.
-static unsigned int count_holders(const char *const *texts, size_t n)
-{
-	unsigned int n_holders = 0;
-	struct error error;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct nf_ops *ops;
-		void *options;
-		if (nf_open(texts[i], &ops, &options, &error) < 0)
-			continue;
-		n_holders += ops->release != NULL;
-		free(options);
-	}
-	return n_holders;
-}
-
 int pipeline_init(struct pipeline *pipeline, const char *const *texts, size_t n,
 	const struct nf_env *env, struct error *error)
 {
-	struct nf_env shared = *env;
+	const struct nf_env shared = shared_env(texts, n, env);
+	int err = check_number(n, error);
 
 	memset(pipeline, 0, sizeof(*pipeline));
-	if (n > PIPELINE_MAX) {
-		error_set(error, "--nf: %zu given, %d is the most", n, PIPELINE_MAX);
-		return -EINVAL;
-	}
-	// The pool has it once, however many functions hold.
-	shared.hold_max /= RTE_MAX(count_holders(texts, n), 1U);
+	if (err < 0)
+		return err;
 	for (size_t i = 0; i < n; i++) {
-		int err = stage_init(&pipeline->stages[i], texts[i], &shared, error);
+		err = stage_init(&pipeline->stages[i], texts[i], &shared, error);
 		if (err < 0) {
 			pipeline_fini(pipeline);
 			return err;

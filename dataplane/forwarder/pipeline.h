@@ -36,10 +36,11 @@ static inline uint64_t pipeline_holds(const struct pipeline_stage *stage)
 	return stage->n_held - stage->n_released - pipeline_overflown(stage);
 }
 
-// Bytes of DPDK's memory that the functions' tables are going to take: before EAL starts. Returns 0
-// or -errno with one line in error.
-int pipeline_memory(
-	const char *const *texts, size_t n, uint16_t n_ports, uint64_t *bytes, struct error *error);
+// Before EAL starts: refuse what pipeline_init would of the options, and give the bytes of DPDK's
+// memory that the functions' tables are going to take. env: as for it, without tsc_hz. Returns 0 or
+// -errno with one line in error.
+int pipeline_memory(const char *const *texts, size_t n, const struct nf_env *env, uint64_t *bytes,
+	struct error *error);
 
 // texts: as nf_open takes them. Returns 0 or -errno with one line in error; on failure
 // nothing stays allocated.

@@ -181,9 +181,13 @@ static void test_bad_functions_are_refused_in_one_line(void **state)
 	};
 	const struct nf_env env = {.tsc_hz = TEST_TSC_HZ, .n_ports = 2, .hold_max = 64};
 	struct pipeline pipeline;
+	uint64_t bytes;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *const texts[] = {"delay", bad[i][0]};
+		assert_true(pipeline_memory(texts, 2, &env, &bytes, &test_error) < 0);
+		if (strstr(test_error.text, bad[i][1]) == NULL)
+			fail_msg("%s, before the start: %s", bad[i][0], test_error.text);
 		assert_true(pipeline_init(&pipeline, texts, 2, &env, &test_error) < 0);
 		if (strstr(test_error.text, bad[i][1]) == NULL)
 			fail_msg("%s: %s", bad[i][0], test_error.text);

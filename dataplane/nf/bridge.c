@@ -32,18 +32,30 @@ struct bridge {
 	uint16_t a, b;
 };
 
+static int check_ports(const struct bridge_options *wanted, uint16_t n_ports, struct error *error)
+{
+	if (wanted->a < n_ports && wanted->b < n_ports && wanted->a != wanted->b)
+		return 0;
+	error_set(error, "bridge: ports %lu and %lu wanted, ports 0 to %d there; name two of them",
+		(unsigned long)wanted->a, (unsigned long)wanted->b, n_ports - 1);
+	return -EINVAL;
+}
+
+static int bridge_memory(
+	const void *options, const struct nf_env *env, uint64_t *bytes, struct error *error)
+{
+	return check_ports(options, env->n_ports, error);
+}
+
 static int bridge_init(
 	void *state, const void *options, const struct nf_env *env, struct error *error)
 {
 	const struct bridge_options *wanted = options;
 	struct bridge *bridge = state;
+	int err = check_ports(wanted, env->n_ports, error);
 
-	if (wanted->a >= env->n_ports || wanted->b >= env->n_ports || wanted->a == wanted->b) {
-		error_set(error,
-			"bridge: ports %lu and %lu wanted, ports 0 to %d there; name two of them",
-			(unsigned long)wanted->a, (unsigned long)wanted->b, env->n_ports - 1);
-		return -EINVAL;
-	}
+	if (err < 0)
+		return err;
 	bridge->a = wanted->a;
 	bridge->b = wanted->b;
 	return 0;
@@ -71,6 +83,7 @@ const struct nf_ops nf_bridge = {
 	.n_options = RTE_DIM(bridge_options),
 	.options_size = sizeof(struct bridge_options),
 	.state_size = sizeof(struct bridge),
+	.memory = bridge_memory,
 	.init = bridge_init,
 	.process = bridge_process,
 };

@@ -51,27 +51,52 @@ struct delay {
 	struct held *ring;
 };
 
+// What it may hold. Returns 0 or -EINVAL with one line in error.
+static int choose_capacity(const struct delay_options *wanted, const struct nf_env *env,
+	uint64_t *capacity, struct error *error)
+{
+	*capacity = wanted->capacity > 0 ? wanted->capacity : env->hold_max;
+	if (*capacity > 0 && *capacity <= env->hold_max)
+		return 0;
+	error_set(error,
+		"delay: capacity %lu wanted, the receive pool can spare %u; change it, or --hold",
+		(unsigned long)*capacity, env->hold_max);
+	return -EINVAL;
+}
+
+// A power of two that the capacity fits in: indices wrap by a mask.
+static uint32_t n_places(uint64_t capacity)
+{
+	return rte_align32pow2((uint32_t)capacity);
+}
+
+static int delay_memory(
+	const void *options, const struct nf_env *env, uint64_t *bytes, struct error *error)
+{
+	uint64_t capacity;
+	int err = choose_capacity(options, env, &capacity, error);
+
+	if (err == 0)
+		*bytes += n_places(capacity) * sizeof(struct held);
+	return err;
+}
+
 static int delay_init(
 	void *state, const void *options, const struct nf_env *env, struct error *error)
 {
 	const struct delay_options *wanted = options;
 	struct delay *delay = state;
-	uint64_t capacity = wanted->capacity > 0 ? wanted->capacity : env->hold_max;
+	uint64_t capacity;
+	int err = choose_capacity(wanted, env, &capacity, error);
 
-	if (capacity == 0 || capacity > env->hold_max) {
-		error_set(error,
-			"delay: capacity %lu wanted, the receive pool can spare %u; change it, or "
-			"--hold",
-			(unsigned long)capacity, env->hold_max);
-		return -EINVAL;
-	}
-	// A power of two that the capacity fits in: indices wrap by a mask.
-	uint32_t n_places = rte_align32pow2((uint32_t)capacity);
+	if (err < 0)
+		return err;
 	delay->time_ticks = clock_ticks(wanted->time_ns, env->tsc_hz);
 	delay->spin_ticks = clock_ticks(SPIN_NS, env->tsc_hz);
 	delay->capacity = (uint32_t)capacity;
-	delay->mask = n_places - 1;
-	delay->ring = rte_zmalloc("delay", n_places * sizeof(*delay->ring), RTE_CACHE_LINE_SIZE);
+	delay->mask = n_places(capacity) - 1;
+	delay->ring = rte_zmalloc(
+		"delay", n_places(capacity) * sizeof(*delay->ring), RTE_CACHE_LINE_SIZE);
 	if (delay->ring == NULL) {
 		error_set(error, "delay: no memory for %lu packets; lower capacity",
 			(unsigned long)capacity);
@@ -141,6 +166,7 @@ const struct nf_ops nf_delay = {
 	.n_options = RTE_DIM(delay_options),
 	.options_size = sizeof(struct delay_options),
 	.state_size = sizeof(struct delay),
+	.memory = delay_memory,
 	.init = delay_init,
 	.process = delay_process,
 	.release = delay_release,

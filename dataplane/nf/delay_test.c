@@ -114,6 +114,29 @@ static void test_more_than_the_pool_can_spare_is_refused(void **state)
 		"change it, or --hold");
 }
 
+static void test_what_it_may_hold_is_known_before_the_start(void **state)
+{
+	const struct nf_ops *ops = nf_find("delay");
+	const struct nf_env env = {.n_ports = 2, .hold_max = TEST_HOLD_MAX};
+	static const char *const texts[] = {"capacity=65", "capacity=20"};
+	uint64_t options[32], bytes[2] = {0};
+	int err[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(option_parse_list("delay", ops->options, ops->n_options, texts[i],
+					 options, &test_error),
+			0);
+		err[i] = ops->memory(options, &env, &bytes[i], &test_error);
+	}
+
+	assert_string_equal(test_error.text,
+		"delay: capacity 65 wanted, the receive pool can spare 64; "
+		"change it, or --hold");
+	assert_true(err[0] < 0);
+	assert_int_equal(err[1], 0);
+	assert_int_equal(bytes[1], 32 * 16); // 32 places
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +146,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_full_store_drops_the_newest_and_counts_them),
 		cmocka_unit_test(test_store_is_used_again_after_it_was_full),
 		cmocka_unit_test(test_more_than_the_pool_can_spare_is_refused),
+		cmocka_unit_test(test_what_it_may_hold_is_known_before_the_start),
 	};
 
 	test_env_start(argv[0]);

@@ -138,7 +138,7 @@ static int load_rules(const char *path, struct rules *rules, struct error *error
 }
 
 static int firewall_memory(
-	const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error)
+	const void *options, const struct nf_env *env, uint64_t *bytes, struct error *error)
 {
 	const struct firewall_options *wanted = options;
 	struct rules rules;

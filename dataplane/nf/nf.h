@@ -21,11 +21,11 @@
 
 // Raise it with every change of the structs below, or of those of error.h and option_spec.h, that a
 // function which was compiled before would not survive.
-enum { NF_ABI = 1 };
+enum { NF_ABI = 2 };
 
-// What init may need to turn options into numbers for the hot path.
+// What memory and init may need to turn options into numbers for the hot path.
 struct nf_env {
-	uint64_t tsc_hz;
+	uint64_t tsc_hz; // 0 for memory: it is not known yet
 	uint16_t n_ports;
 	uint32_t hold_max; // packets a function may hold before the receive pool runs dry
 };
@@ -59,9 +59,11 @@ struct nf_ops {
 	const char *name, *summary; // name: a-z, 0-9 and _
 	const struct option_spec *options; // data: parsing, help, defaults, --describe
 	size_t n_options, options_size, state_size; // state: per worker, zeroed, cache-line aligned
-	// Add to bytes what init is going to take of DPDK's memory beside state: EAL is told when
-	// it starts. Returns 0 or -errno with one line in error; NULL: next to nothing.
-	int (*memory)(const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error);
+	// Before EAL starts: refuse what init would refuse of the options, and add to bytes what it
+	// is going to take of DPDK's memory beside state. Returns 0 or -errno with one line in
+	// error; NULL: nothing is refused, and next to nothing taken.
+	int (*memory)(const void *options, const struct nf_env *env, uint64_t *bytes,
+		struct error *error);
 	const struct nf_drop *drops; // data: --stats; of what is dropped for none, it has the sum
 	size_t n_drops;
 	// Returns 0 or -errno; on failure error holds one line and nothing stays allocated. NULL:

@@ -35,8 +35,8 @@ static void assert_refused(const char *text, const char *words)
 
 static void test_an_object_of_another_version_is_refused(void **state)
 {
-	assert_refused(OBJECTS "/wrong_abi.so", "of version 2 of taut/nf.h");
-	assert_refused(OBJECTS "/wrong_size.so", "(128 bytes), this is version 1 (120 bytes)");
+	assert_refused(OBJECTS "/wrong_abi.so", "of version 3 of taut/nf.h");
+	assert_refused(OBJECTS "/wrong_size.so", "(128 bytes), this is version 2 (120 bytes)");
 	assert_refused(OBJECTS "/wrong_dpdk.so", "compiled with DPDK ");
 }
 

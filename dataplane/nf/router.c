@@ -83,11 +83,11 @@ static const char *const answer_names[ROUTER_N_ANSWERS] = {
 };
 
 static int router_memory(
-	const void *options, uint16_t n_ports, uint64_t *bytes, struct error *error)
+	const void *options, const struct nf_env *env, uint64_t *bytes, struct error *error)
 {
 	const struct router_options *wanted = options;
 	struct routing routing = {0};
-	int err = routing_load(&routing, &wanted->files, n_ports, error);
+	int err = routing_load(&routing, &wanted->files, env->n_ports, error);
 
 	if (err == 0)
 		*bytes += router_tables_bytes(&routing);

@@ -294,6 +294,9 @@ def test_check_says_what_is_wrong_and_nothing_where_nothing_is() -> None:
 
     assert (good.returncode, good.stdout, good.stderr) == (0, "", "")
     assert_one_line(bad, "time=5", "its unit")
+    much = run("--port", "ring:a", "--nf", "delay:capacity=20000", "--check")
+    assert_one_line(much, "capacity 20000", "--hold")
+    assert_one_line(run("--port", "ring:a", "--nf", "bridge", "--memory"), "ports 0 and 1")
 
 
 @pytest.mark.parametrize(
