@@ -211,6 +211,13 @@ const struct option_spec generator_options[] = {
 		.default_text = "0",
 		.max = INT32_MAX,
 		.help = "the device's process; 0: it has none; with --device-core"},
+	{.name = "check",
+		.type = OPTION_FLAG,
+		.offset = AT(check),
+		.default_text = "off",
+		.help = "say what is wrong with these options, or what of the schedule does not "
+			"happen "
+			"while it measures, if anything, and stop before ports are opened"},
 	{.name = "accept-unstable-clock",
 		.type = OPTION_FLAG,
 		.offset = AT(accept_unstable_clock),
@@ -278,6 +285,17 @@ static int parse_ports(struct config *config, struct error *error)
 	return port_specs_check(config->ports, config->n_ports, error);
 }
 
+// Of a count, as long as it takes at the mean rate.
+static uint64_t measured_ns(const struct config *config)
+{
+	const struct traffic_rate *rate = &config->rate;
+	unsigned __int128 of_count_ns =
+		((unsigned __int128)config->count * rate->per_ns + rate->packets - 1) /
+		rate->packets;
+
+	return of_count_ns < config->duration_ns ? (uint64_t)of_count_ns : config->duration_ns;
+}
+
 static int parse_traffic(struct config *config, struct error *error)
 {
 	const struct options *options = &config->options;
@@ -293,6 +311,9 @@ static int parse_traffic(struct config *config, struct error *error)
 	// Tried now, so that a mistake is told before anything starts.
 	err = traffic_create(
 		options->schedule, &config->rate, &config->mix, 1, options->seed, &traffic, error);
+	if (err == 0 && options->check)
+		err = traffic_fits(traffic, &config->rate, options->warm_up_ns,
+			options->warm_up_ns + measured_ns(config), error);
 	if (err == 0)
 		config->at_once = traffic_at_once(traffic);
 	traffic_destroy(traffic);
@@ -320,6 +341,10 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 	int err = command_line_parse(&command_line, argc, argv, options, &config->n_used, error);
 	if (err != COMMAND_LINE_RUN)
 		return err;
+	config->count = options->count != 0 ? options->count : UINT64_MAX;
+	config->duration_ns = options->duration_ns;
+	if (config->duration_ns == 0)
+		config->duration_ns = options->count != 0 ? UINT64_MAX : default_duration_ns;
 	err = parse_traffic(config, error);
 	if (err == 0)
 		err = eal_check_core(options->core, error);
@@ -333,10 +358,6 @@ int config_parse(struct config *config, int argc, char *const *argv, struct erro
 		return err;
 
 	set_limits(config);
-	config->count = options->count != 0 ? options->count : UINT64_MAX;
-	config->duration_ns = options->duration_ns;
-	if (config->duration_ns == 0)
-		config->duration_ns = options->count != 0 ? UINT64_MAX : default_duration_ns;
 	config->run_id = options->run_id != 0 ? (uint32_t)options->run_id : random_run_id();
 	return 0;
 }

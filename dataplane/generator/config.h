@@ -35,6 +35,7 @@ struct options {
 	bool json;
 	uint64_t gap_threshold_ns, deadline_ns, link_timeout_ns, run_id;
 	bool device_holds;
+	bool check;
 	bool accept_unstable_clock;
 };
 

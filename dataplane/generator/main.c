@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 
 	program_start("taut-generate", LOG_LEVEL_INFO);
 	int err = config_parse(&config, argc, argv, &error);
-	if (err == COMMAND_LINE_DONE)
+	if (err == COMMAND_LINE_DONE || (err == 0 && config.options.check))
 		return program_flush();
 	if (err == 0)
 		err = program_check_clock(NULL, config.options.accept_unstable_clock, &error);

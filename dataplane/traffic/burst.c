@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+enum { LEAST_TRAINS = 3 };
+
 struct burst_options {
 	uint64_t size, gap_ns;
 };
@@ -61,6 +63,21 @@ static uint64_t burst_at_once(const void *state)
 	return burst->size;
 }
 
+// A train less or more in what is measured is another rate.
+static int burst_fits(const void *state, uint64_t from_ns, uint64_t until_ns, struct error *error)
+{
+	const struct burst *burst = state;
+
+	if ((until_ns - from_ns) / burst->train.whole_ns >= LEAST_TRAINS)
+		return 0;
+	error_set(error,
+		"schedule burst: a train of %" PRIu64 " frames every %" PRIu64 " ns, and %" PRIu64
+		" ns are measured, less than %d trains; lower size, raise the rate, or measure "
+		"longer",
+		burst->size, burst->train.whole_ns, until_ns - from_ns, LEAST_TRAINS);
+	return -EINVAL;
+}
+
 static void burst_next(void *state, struct departure *out)
 {
 	struct burst *burst = state;
@@ -82,5 +99,6 @@ const struct traffic_ops traffic_burst = {
 	.state_size = sizeof(struct burst),
 	.init = burst_init,
 	.at_once = burst_at_once,
+	.fits = burst_fits,
 	.next = burst_next,
 };

@@ -3,6 +3,9 @@
 
 #include "traffic.h"
 
+#include <errno.h>
+#include <inttypes.h>
+
 struct step_options {
 	uint64_t after_ns, percent;
 };
@@ -46,6 +49,19 @@ static int step_init(void *state, const void *options, const struct traffic_rate
 	return 0;
 }
 
+static int step_fits(const void *state, uint64_t from_ns, uint64_t until_ns, struct error *error)
+{
+	const struct step *step = state;
+
+	if (from_ns < step->after_ns && step->after_ns < until_ns)
+		return 0;
+	error_set(error,
+		"schedule step: the rate falls after %" PRIu64 " ns, and %" PRIu64 " to %" PRIu64
+		" ns are measured; change after, or measure longer",
+		step->after_ns, from_ns, until_ns);
+	return -EINVAL;
+}
+
 static void step_next(void *state, struct departure *out)
 {
 	struct step *step = state;
@@ -66,5 +82,6 @@ const struct traffic_ops traffic_step = {
 	.options_size = sizeof(struct step_options),
 	.state_size = sizeof(struct step),
 	.init = step_init,
+	.fits = step_fits,
 	.next = step_next,
 };

@@ -1,6 +1,7 @@
 #include "traffic.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,4 +78,19 @@ void traffic_destroy(struct traffic *traffic)
 uint64_t traffic_at_once(const struct traffic *traffic)
 {
 	return traffic->ops->at_once != NULL ? traffic->ops->at_once(traffic->state) : 1;
+}
+
+int traffic_fits(const struct traffic *traffic, const struct traffic_rate *rate, uint64_t from_ns,
+	uint64_t until_ns, struct error *error)
+{
+	if ((unsigned __int128)(until_ns - from_ns) * rate->packets < rate->per_ns) {
+		error_set(error,
+			"no packet is due in the %" PRIu64
+			" ns that are measured; raise the rate, or measure longer",
+			until_ns - from_ns);
+		return -EINVAL;
+	}
+	if (traffic->ops->fits == NULL)
+		return 0;
+	return traffic->ops->fits(traffic->state, from_ns, until_ns, error);
 }

@@ -36,6 +36,9 @@ struct traffic_ops {
 		uint64_t seed, struct error *error);
 	// How many departures may be due at one time, or nearly; NULL: one.
 	uint64_t (*at_once)(const void *state);
+	// Whether it does what it is named for between two times of a run. Returns 0 or -EINVAL
+	// with one line in error; NULL: at all times.
+	int (*fits)(const void *state, uint64_t from_ns, uint64_t until_ns, struct error *error);
 	// Hot path. Sets gap_ns; flow and frame_len come preset and may be replaced.
 	void (*next)(void *state, struct departure *out);
 };
@@ -106,6 +109,11 @@ int traffic_create(const char *schedule, const struct traffic_rate *rate,
 	const struct frame_mix *mix, uint32_t n_flows, uint64_t seed, struct traffic **out,
 	struct error *error);
 void traffic_destroy(struct traffic *traffic);
+
+// Whether there is something to measure between two times of a run: a packet, and what the schedule
+// is named for. Returns 0 or -EINVAL with one line in error.
+int traffic_fits(const struct traffic *traffic, const struct traffic_rate *rate, uint64_t from_ns,
+	uint64_t until_ns, struct error *error);
 
 // How many departures may be due at one time, or nearly.
 uint64_t traffic_at_once(const struct traffic *traffic);

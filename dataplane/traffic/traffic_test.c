@@ -215,6 +215,39 @@ static void test_bad_schedules_are_refused_with_a_reason(void **state)
 	assert_refused("step:after=0ns", "after");
 }
 
+enum { SECOND_NS = 1000000000 };
+
+// Whether it fits what is measured from a second on, for so long; if not, what is said has the
+// word.
+static void assert_fits(
+	const char *schedule, const char *rate_text, uint64_t measured_ns, const char *word)
+{
+	struct frame_mix mix = mix_of("64");
+	struct traffic *traffic = create(schedule, rate_text, 1);
+	struct traffic_rate rate;
+
+	assert_int_equal(traffic_rate_parse(rate_text, &mix, RATE_LAYER_L2, &rate, &error), 0);
+	int err = traffic_fits(traffic, &rate, SECOND_NS, SECOND_NS + measured_ns, &error);
+	if (word == NULL)
+		assert_int_equal(err, 0);
+	else if (err != -EINVAL || strstr(error.text, word) == NULL)
+		fail_msg("%s, %s: %d, %s", schedule, rate_text, err, error.text);
+	traffic_destroy(traffic);
+}
+
+static void test_what_does_not_happen_in_what_is_measured_does_not_fit(void **state)
+{
+	assert_fits("constant", "1pps", SECOND_NS, NULL);
+	assert_fits("constant", "1pps", SECOND_NS - 1, "no packet is due");
+	assert_fits("poisson", "0.5pps", SECOND_NS, "no packet is due");
+	assert_fits("step:after=1500ms", "1kpps", SECOND_NS, NULL);
+	assert_fits("step", "1kpps", SECOND_NS, "falls after 60000000000 ns");
+	assert_fits("step:after=1s", "1kpps", SECOND_NS, "1000000000 to 2000000000 ns are");
+	assert_fits("step:after=2s", "1kpps", SECOND_NS, "falls after");
+	assert_fits("burst:size=333", "1kpps", SECOND_NS, NULL);
+	assert_fits("burst:size=334", "1kpps", SECOND_NS, "less than 3 trains");
+}
+
 static void assert_rate(const char *text, const char *frame, enum rate_layer layer, double pps)
 {
 	struct frame_mix mix = mix_of(frame);
@@ -310,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_a_train_is_due_at_once),
 		cmocka_unit_test(test_step_sends_the_whole_rate_and_then_a_share_of_it),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
+		cmocka_unit_test(test_what_does_not_happen_in_what_is_measured_does_not_fit),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
 		cmocka_unit_test(test_rates_are_those_of_the_grammar),
 		cmocka_unit_test(test_imix_is_7_4_1_in_every_pass_and_in_changing_order),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from taut.core.binaries import find_binary_or_none
 from taut.core.errors import InputError
 from taut.dut.drivers import DRIVERS
 from taut.experiment import preflight
@@ -9,6 +10,10 @@ from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.records.documents.described import Described, MemberDescribed, OptionDescribed
 from taut.testbed.placements import PLACEMENTS
+
+NEEDS_GENERATOR = pytest.mark.skipif(
+    find_binary_or_none("taut-generate") is None, reason="needs taut-generate: make build"
+)
 
 TEXT = """
 name = "t"
@@ -106,3 +111,46 @@ def test_a_value_that_the_generator_would_refuse_is_one_line_before_the_run(
 )
 def test_a_value_that_the_generator_takes_is_taken(schedule: str, options: str) -> None:
     check_options(schedule, options)
+
+
+def check_loads(schedule: str, options: str, rates: str, length: str = 'duration = "1s"') -> None:
+    text = TEXT.replace('duration = "1s"', length).replace('"10kpps"', rates)
+    text = f"{text}schedule = '{schedule}'\noptions = {{ {options} }}\n"
+    preflight.check_loads(make_plan(parse_spec(text)))
+
+
+@NEEDS_GENERATOR
+@pytest.mark.parametrize(
+    ("schedule", "options", "rates", "said"),
+    [
+        ("constant", "", '"1kpps", "0.5pps"', "constant at 0.5pps: no packet is due in the 10"),
+        ("step", "", '"10kpps"', "step at 10kpps: schedule step: the rate falls after 60000000000"),
+        ("step", "after = '1s'", '"10kpps"', "1000000000 to 2000000000 ns are measured"),
+        ("burst", "size = 65536, gap = '10us'", '"20kpps"', "less than 3 trains; lower size"),
+        ("burst", "gap = '2us'", '"10kpps", "1Mpps"', "burst at 1Mpps: schedule burst: a train"),
+    ],
+)
+def test_a_load_that_would_not_happen_is_one_line_before_the_run(
+    schedule: str, options: str, rates: str, said: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        check_loads(schedule, options, rates)
+
+    assert said in str(caught.value)
+    assert str(caught.value).startswith(f"traffic {schedule} at ")
+
+
+@NEEDS_GENERATOR
+@pytest.mark.parametrize(
+    ("schedule", "options", "rates", "length"),
+    [
+        ("constant", "", '"1pps"', 'duration = "1s"'),
+        ("poisson", "", '"0.5pps"', "count = 1"),
+        ("step", "after = '1.5s'", '"10kpps"', 'duration = "1s"'),
+        ("step", "after = '1.5s'", '"10kpps"', "count = 10000"),
+        ("burst", "size = 333", '"1kpps"', 'duration = "1s"'),
+        ("burst", "", '"10kpps"', "count = 96"),
+    ],
+)
+def test_a_load_that_happens_is_taken(schedule: str, options: str, rates: str, length: str) -> None:
+    check_loads(schedule, options, rates, length)

@@ -44,7 +44,7 @@ def print_rfc_plan(spec: Spec, recipe: Recipe) -> None:
     console = Console()
     for line in _lines(spec, recipe):
         print_paragraph(console, line, hanging=INDENT)
-    require(make_plan(spec))
+    require(make_plan(spec), sends_it=False)
 
 
 def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:

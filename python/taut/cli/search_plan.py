@@ -95,7 +95,7 @@ def print_search_plan(spec: Spec) -> None:
     )
     for line in lines:
         print_paragraph(console, line, hanging=INDENT)
-    require(make_plan(spec))
+    require(make_plan(spec), sends_it=False)
 
 
 def _device(loss_ratio: Callable[[float], float]) -> Measure:

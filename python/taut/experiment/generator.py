@@ -1,6 +1,7 @@
 """taut-generate as one trial needs it: its command line, its results, how it failed."""
 
 import shutil
+import subprocess
 from contextlib import AbstractContextManager
 from math import isclose
 from pathlib import Path
@@ -40,13 +41,8 @@ def asked_of(
         "tx": ports[0],
         "rx": ports[1],
         "rx-queues": str(trial.device.driver_options.peer_rx_queues(trial.device.link)),
-        "rate": exact_rate(trial.rate),
-        "rate-layer": traffic.rate_layer,
-        "frame": str(trial.frame),
-        "schedule": schedule_text(trial),
-        "flows": str(traffic.flows),
+        **load_of(trial),
         "seed": str(trial.seed),
-        "warm-up": f"{trial.warm_up_ns}ns",
         "deadline": f"{spec.deadline_ns}ns",
         "record": trial.record,
         "record-ring": str(ring_mib),
@@ -67,13 +63,32 @@ def asked_of(
     if not trial.device.is_floor:
         asked["device-core"] = str(cores.device)
         asked["device-pid"] = str(device_pid or 0)
-    if trial.count is not None:
-        asked["count"] = str(trial.count)
-    else:
-        asked["duration"] = f"{trial.duration_ns}ns"
     if spec.gap_threshold_ns is not None:
         asked["gap-threshold"] = f"{spec.gap_threshold_ns}ns"
     return asked
+
+
+def load_of(trial: Trial) -> dict[str, Option]:
+    """Say what it is asked to send, and for how long: all repetitions alike, but for the seed."""
+    traffic = trial.traffic
+    length = f"{trial.duration_ns}ns" if trial.count is None else str(trial.count)
+    return {
+        "rate": exact_rate(trial.rate),
+        "rate-layer": traffic.rate_layer,
+        "frame": str(trial.frame),
+        "schedule": schedule_text(trial),
+        "flows": str(traffic.flows),
+        "warm-up": f"{trial.warm_up_ns}ns",
+        "duration" if trial.count is None else "count": length,
+    }
+
+
+def refusal(load: Asked) -> str | None:
+    """Ask the program what is wrong with a load, or does not happen in its time; None: nothing."""
+    asked = {"tx": "ring:check", "rx": "ring:check", "out": ".", **load, "check": True}
+    done = subprocess.run(command_line(asked), capture_output=True, text=True, check=False)
+    said = [*done.stderr.splitlines(), f"{PROGRAM}: status {done.returncode}"]
+    return said[0].removeprefix(f"{PROGRAM}: ") if done.returncode else None
 
 
 def running(

@@ -10,7 +10,7 @@ from taut.core.errors import InputError, MissingToolError
 from taut.core.plugins import lack
 from taut.core.units import format_ns, parse_duration_ns
 from taut.experiment import restart, tracing
-from taut.experiment.generator import PROGRAM
+from taut.experiment.generator import PROGRAM, load_of, refusal
 from taut.experiment.plan import Plan
 from taut.experiment.words import did_you_mean
 from taut.records.documents.described import Described, OptionDescribed
@@ -19,13 +19,18 @@ from taut.testbed.links import LINKS
 _TOOLS = (PROGRAM, "taut-clock")
 
 
-def require(plan: Plan) -> None:
-    """Raise for the first thing that is wrong or missing."""
+def require(plan: Plan, *, sends_it: bool = True) -> None:
+    """Raise for the first thing that is wrong or missing.
+
+    `sends_it`: False of a search and a recipe, whose trials have other rates and lengths.
+    """
     restart.refuse_late(plan.trials)
     check_links(plan)
     for reason in missing(plan):
         raise MissingToolError(reason)
     check_schedules(plan, describe(PROGRAM, Described))
+    if sends_it:
+        check_loads(plan)
 
 
 def missing(plan: Plan) -> Iterator[str]:
@@ -83,6 +88,15 @@ def check_schedules(plan: Plan, description: Described) -> None:
             why = _why_refused(options[key], str(value))
             if why is not None:
                 raise InputError(f"{where}: {key} = {value!r}: {why}")
+
+
+def check_loads(plan: Plan) -> None:
+    """Refuse loads that the generator could not send, or that would not happen in a trial."""
+    loads = {(t.traffic.name, t.rate, *load_of(t).items()): t for t in plan.trials}
+    for trial in loads.values():
+        why = refusal(load_of(trial))
+        if why is not None:
+            raise InputError(f"traffic {trial.traffic.name} at {trial.rate}: {why}")
 
 
 def _why_refused(option: OptionDescribed, text: str) -> str | None:
