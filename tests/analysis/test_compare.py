@@ -131,11 +131,11 @@ def test_what_cannot_be_judged_is_not_said_to_be_no_difference(runs):
     assert said(same, same) == ["No difference shown in 2 comparisons."]
     assert said(same, once) == [
         "No difference shown in 1 comparison",
-        "Of 1 more nothing can be said: too few runs or packets.",
+        "Of 1 more nothing can be said: too few runs or packets, or losses differ.",
     ]
     assert said(claimed, same)[-1] == "No difference shown in the other."
     assert said(claimed, once, once)[-1] == (
-        "Of the other 2 nothing can be said: too few runs or packets."
+        "Of the other 2 nothing can be said: too few runs or packets, or losses differ."
     )
     assert Comparison([once, once], []).verdict == "Nothing is claimed of one run each."
 

@@ -17,14 +17,25 @@ LOOPBACK = {"dut": "loopback", "driver": "loopback"}
 
 
 def device(
-    pps=100_000.0, n_failed=0, n=100_000, dut="eager", p99=3_000, n_runs=REPETITIONS, **changes
+    pps=100_000.0,
+    n_failed=0,
+    n=100_000,
+    dut="eager",
+    p99=3_000,
+    n_runs=REPETITIONS,
+    warm=None,
+    **changes,
 ):
-    """Give a device's row and its trials, of which the last ones failed."""
+    """Give a device's row and its trials, of which the last ones failed.
+
+    `warm`: packets of each trial after its warm-up.
+    """
     identity = {"dut": dut, "asked_pps": pps, **changes}
     whole = [
         made_result(
             name=f"{dut}-{pps:g}-{at}",
             latency_ns={"n": n, "p99": p99 + 10 * at},
+            warm=warm or {},
             **identity,
         )
         for at in range(n_runs - n_failed)
@@ -129,3 +140,18 @@ def test_of_too_few_repetitions_all_rules_count_for_how_many_it_takes():
     # Of four a side one gate in thirty-five fails by luck, of five one in 126.
     assert all("rests on 1 repetitions a side" in gate.said for gate in found)
     assert all("5 can fail" in gate.said for gate in found)
+
+
+@pytest.mark.parametrize("fate", ["lost", "unsent"])
+def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate):
+    gone = {"due": 100_000, fate: 6_000}
+
+    [gate] = gates([device()], [device(warm=gone)])
+
+    assert gate.verdict is NOT_SHOWN
+    assert gate.said == (
+        "eager, 100 kpkt/s, 64 B: p99 says nothing: lost or not sent 0 % in A, 6 % in B, "
+        "+10 % allowed"
+    )
+    both = compared([device()], [device(p99=30, warm=gone)])
+    assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."

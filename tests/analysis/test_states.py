@@ -156,3 +156,30 @@ def test_rates_alone_tell_loads_apart():
 
     assert "bridge at 10 kpkt/s median" in found.sentence
     assert "; bridge at 20 kpkt/s median" in found.sentence
+
+
+@pytest.mark.parametrize(("n_lost", "is_claimed"), [(5_000, False), (8, True)])
+def test_a_state_that_loses_the_tail_is_not_shorter(n_lost: int, is_claimed: bool):
+    rows = in_turn(ENOUGH)
+    for row in rows:
+        if row["host"] == "trimmed":
+            row["warm"] = {"due": 100_000, "sent": 100_000, "lost": n_lost}
+
+    found = found_of_states(rows)
+    assert found is not None
+
+    tail = found.sentence.partition("p99.9 ")[2]
+    assert ("times shorter" in tail) is is_claimed
+    assert ("not shown: 0 % lost or not sent before, 5 % after" in tail) is not is_claimed
+
+
+def test_what_gaps_of_the_generator_lost_is_no_loss_of_a_state():
+    rows = in_turn(ENOUGH)
+    for row in rows:
+        if row["host"] == "trimmed":
+            row["warm"] = {"due": 100_000, "sent": 100_000, "lost": 5_000, "lost_void": 5_000}
+
+    found = found_of_states(rows)
+
+    assert found is not None
+    assert found.sentence.count("times shorter") == 2

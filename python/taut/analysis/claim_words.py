@@ -6,6 +6,7 @@ The evidence compares logarithms, as `runs.ratio_evidence` gives it.
 from math import exp
 
 from taut.analysis.claims import CONFIDENCE, Evidence, Judged, Said
+from taut.analysis.load import share_words
 from taut.core.units import digits_of
 
 
@@ -14,6 +15,9 @@ def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
 
     Where the runs are too few for a claim, `few_words` says so, once for a whole text.
     """
+    if evidence.gone is not None:
+        of_than, own = map(share_words, evidence.gone)
+        return f"not compared with {than}: {own} lost or not sent, {of_than} there"
     times = digits_of(exp(evidence.estimate))
     said = f"like {than}" if times == "1" else f"{times} times {than}"
     if evidence.low is None or evidence.high is None:
@@ -36,6 +40,9 @@ def few_words(evidence: Evidence, judged: Judged) -> str:
 
 def change_words(evidence: Evidence, judged: Judged) -> str:
     """Say how many times shorter or longer the figure became, or that nothing is shown."""
+    if evidence.gone is not None:
+        before, after = map(share_words, evidence.gone)
+        return f"not shown: {before} lost or not sent before, {after} after"
     if judged.said is Said.TOO_FEW:
         return "too few runs for a claim"
     if judged.said is Said.NOTHING or evidence.low is None or evidence.high is None:

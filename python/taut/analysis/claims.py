@@ -35,6 +35,7 @@ class Said(StrEnum):
     MORE = "more"
     NOTHING = "no difference shown"
     TOO_FEW = "too few runs"
+    LOSSES = "losses differ"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Evidence:
     """Two-sided, of the hypothesis of no difference, for this figure alone."""
     least_p: float
     """The smallest p-value that so many runs can have."""
+    gone: tuple[float, float] | None = None
+    """Shares that were lost or not sent, where they differ too much for a claim; else None."""
 
     @property
     def has_enough_runs(self) -> bool:
@@ -109,10 +112,11 @@ def judge_table(table: Sequence[Evidence]) -> list[Judged]:
     """Judge the figures of one table together, in its order.
 
     TOO_FEW, not NOTHING, is a figure whose runs are so few that nothing could be claimed even if
-    every figure of the table differed as clearly as its runs can show.
+    every figure of the table differed as clearly as its runs can show. One whose sides lose other
+    shares of their packets is not in the table: what is lost has no latency.
     """
-    judged = [Judged(Said.TOO_FEW, None)] * len(table)
-    at = [index for index, evidence in enumerate(table) if evidence.has_enough_runs]
+    judged = [Judged(Said.TOO_FEW if one.gone is None else Said.LOSSES, None) for one in table]
+    at = [i for i, one in enumerate(table) if one.has_enough_runs and one.gone is None]
     if not at:
         return judged
     # Here, not above: half a second for some numbers at the end of a run.

@@ -65,19 +65,28 @@ class Pair:
         claims = {what: self.shown(what) for what in (Shown.FASTER, Shown.SLOWER)}
         said = [f"{what} at {_figures(figures)}" for what, figures in claims.items() if figures]
         same = ", ".join(d.name for d in self.shown(Shown.NOTHING))
+        unlike = ", ".join(d.name for d in self.shown(Shown.LOSSES))
+        apart = f"; losses differ too much for {unlike}" if unlike else ""
         if said:
             same = f"; no difference shown at {same}" if same else ""
-            return f"B is {' and '.join(said)}{same}"
+            return f"B is {' and '.join(said)}{same}{apart}"
         if same:
-            return "no difference shown"
+            return f"no difference shown{apart}"
         if self.shown(Shown.TOO_FEW_RUNS):
             return f"nothing is claimed of {self.runs}"
+        if apart:
+            return "nothing is claimed: one side lost, or could not send, more packets"
         return "too few packets to say anything"
 
     @property
     def is_claimed(self) -> bool:
         """Whether any figure is claimed to be faster or slower."""
         return bool(self.shown(Shown.FASTER) or self.shown(Shown.SLOWER))
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether any figure has packets enough to be judged, were there runs enough of them."""
+        return any(d.evidence is not None for d in self.differences)
 
     @property
     def broken(self) -> str:
@@ -149,7 +158,7 @@ class Comparison:
         single = [pair for pair in devices if pair.is_claimed or pair.broken]
         rest = [pair for pair in devices if not (pair.is_claimed or pair.broken)]
         if not single and not any(pair.shown(Shown.NOTHING) for pair in devices):
-            few = next((pair.verdict for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)), None)
+            few = next((pair.verdict for pair in devices if pair.has_evidence), None)
             return _sentence(few or "too few packets to say anything")
         told = [f"{pair.label} at {load_words(pair.a.load)}: {pair.verdict}." for pair in single]
         return " ".join([*told, *_rest(rest, told)])
@@ -243,7 +252,7 @@ def _rest(pairs: Sequence[Pair], told: Sequence[str]) -> Iterator[str]:
         yield f"No difference shown in {number if n_open or not told else other}."
     if n_open:
         of = f"{n_open} more" if n_shown else "the other" if n_open == 1 else f"the other {n_open}"
-        yield f"Of {of} nothing can be said: too few runs or packets."
+        yield f"Of {of} nothing can be said: too few runs or packets, or losses differ."
 
 
 def _warnings(pair: Pair) -> list[str]:
@@ -281,7 +290,8 @@ def _weaknesses(side: str, row: Variant, n_failed: int) -> Iterator[str]:
 def _runs_wanted(pairs: Sequence[Pair]) -> Iterator[str]:
     """Say what a claim of a device takes: more repetitions, or more packets in each."""
     devices = [pair for pair in pairs if not pair.a.is_floor]
-    n_figures = sum(d.evidence is not None for pair in devices for d in pair.differences)
+    found = [d.evidence for pair in devices for d in pair.differences]
+    n_figures = sum(one is not None and one.gone is None for one in found)
     few = [pair for pair in devices if pair.shown(Shown.TOO_FEW_RUNS)]
     if not few:
         return

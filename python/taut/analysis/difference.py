@@ -6,12 +6,12 @@ latency are rounded to nanoseconds, so the interval is widened by what that may 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 
 from taut.analysis.claims import Evidence, Judged, Said, compare_groups, judge_table
-from taut.analysis.runs import figure_of, n_above
+from taut.analysis.runs import figure_of, gone_apart, gone_of, n_above
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.comparison import FigureCompared
 from taut.records.documents.results import WITH_VOID, Packets, TrialResult
@@ -34,6 +34,7 @@ class Shown(StrEnum):
     SLOWER = "slower"
     NOTHING = "no difference shown"
     TOO_FEW_RUNS = "too few runs"
+    LOSSES = "losses differ"
     UNSUPPORTED = "too few packets to say"
     BROKEN = "sums do not come out"
 
@@ -43,6 +44,7 @@ _SHOWN = {
     Said.MORE: Shown.SLOWER,
     Said.NOTHING: Shown.NOTHING,
     Said.TOO_FEW: Shown.TOO_FEW_RUNS,
+    Said.LOSSES: Shown.LOSSES,
 }
 
 
@@ -58,6 +60,8 @@ class Side:
     """The figures that are judged: of repetitions with enough packets; empty for min and max."""
     n_above: int | None
     """Packets above a percentile in the repetition with the fewest; None for other figures."""
+    gone: float = 0.0
+    """The share of packets that were lost or not sent, the median over the repetitions."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,8 @@ def side_of(name: str, trials: Sequence[TrialResult], population: Packets = WITH
     found = [figure_of(t, name, population) for t, _ in measured]
     above = [n_above(t, name, population) for t, _ in measured] if name in PERCENTILES else []
     supported = [value for value in found if value is not None]
-    return Side(median(values), values, supported, min(above, default=None))
+    gone = gone_of([t for t, _ in measured], population)
+    return Side(median(values), values, supported, min(above, default=None), gone)
 
 
 def difference(name: str, a: Side, b: Side, *, is_broken: bool = False) -> Difference:
@@ -151,7 +156,8 @@ def difference(name: str, a: Side, b: Side, *, is_broken: bool = False) -> Diffe
         return Difference(name, a, b, None, is_broken=True)
     if not a.supported_ns or not b.supported_ns:
         return Difference(name, a, b, None)
-    return Difference(name, a, b, compare_groups(a.supported_ns, b.supported_ns))
+    evidence = compare_groups(a.supported_ns, b.supported_ns)
+    return Difference(name, a, b, replace(evidence, gone=gone_apart(a.gone, b.gone, name)))
 
 
 def judge(table: Sequence[Difference]) -> list[Difference]:

@@ -70,7 +70,7 @@ def by_warm_up(counters: Mapping[str, int], counts: Counts | None) -> tuple[Warm
     cold["sent"] = _difference(cold["due"], cold["unsent"])
     cold["matched"] = _difference(cold["sent"], cold["lost"])
     warm = {name: counters[name] - (cold[name] or 0) for name in PACKETS}
-    return WarmCounts(**warm), ColdCounts(**cold)
+    return WarmCounts(**warm, lost_void=counters.get("lost_void")), ColdCounts(**cold)
 
 
 def _difference(whole: int | None, part: int | None) -> int | None:

@@ -14,7 +14,7 @@ from taut.analysis.claims import LEAST_RUNS
 from taut.analysis.compare import Comparison, Pair
 from taut.analysis.difference import ROUNDING_NS, Difference, percent
 from taut.analysis.holm import ERROR, holm
-from taut.analysis.load import load_words
+from taut.analysis.load import load_words, share_words
 from taut.analysis.pairing import Silent
 from taut.analysis.proof import Verdict
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
@@ -64,7 +64,9 @@ def judge_gates(
     corrected = iter(holm([one for one in chances if one is not None]))
     n_judged = sum(one is not None for one in chances)
     # Those that have too few repetitions so far are judged, too, where there are more.
-    n_to_judge = sum(found.evidence is not None for _, _, found in asked)
+    n_to_judge = sum(
+        found.evidence is not None and found.evidence.gone is None for _, _, found in asked
+    )
     gates = []
     for (pair, rule, found), own in zip(asked, chances, strict=True):
         p = 1.0 if own is None else next(corrected)
@@ -102,7 +104,9 @@ def _figure(pair: Pair, rule: FailIf) -> Difference:
 
 def _chance(rule: FailIf, found: Difference) -> float | None:
     """Give the p-value of a growth by no more than is allowed; None: nothing to judge by."""
-    if found.evidence is None or found.a.value_ns is None or not found.evidence.has_enough_runs:
+    if found.evidence is None or found.a.value_ns is None or found.evidence.gone is not None:
+        return None
+    if not found.evidence.has_enough_runs:
         return None
     allowed_ns = rule.share * found.a.value_ns + 2 * ROUNDING_NS
     if found.evidence.estimate <= allowed_ns:
@@ -124,6 +128,9 @@ def _gate(
             return Verdict.INVALID, f"says nothing: in {side} {why}"
     if found.evidence is None:
         return Verdict.NOT_SHOWN, "rests on too few packets"
+    if found.evidence.gone is not None:
+        in_a, in_b = map(share_words, found.evidence.gone)
+        return Verdict.NOT_SHOWN, f"says nothing: lost or not sent {in_a} in A, {in_b} in B"
     if not found.evidence.has_enough_runs or n_judged * found.evidence.least_p > ERROR:
         n_runs = min(found.evidence.n_runs)
         return Verdict.NOT_SHOWN, (

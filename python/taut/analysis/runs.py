@@ -1,12 +1,20 @@
 """Figures of single runs, and two sides of one run directory set beside each other by them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import log
+from statistics import median
 
 from taut.analysis.claims import Evidence, compare_groups, compare_pairs
-from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank
-from taut.records.documents.results import WITH_VOID, Packets, TrialResult
+from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank, share_above
+from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, TrialResult
+
+_MOST_APART = 0.1
+"""Of the packets above a percentile, so many may be lost on one side alone: p99.9 of what came back
+is then at least p99.89 of what was due."""
+_TAIL_OF_MEAN = "p99"
+"""A mean hangs on the slow packets: it is held to what p99 is."""
 
 
 def n_above(result: TrialResult, name: str, population: Packets = WITH_VOID) -> int:
@@ -29,6 +37,30 @@ def figure_of(result: TrialResult, name: str, population: Packets = WITH_VOID) -
     return float(value) if is_supported else None
 
 
+def share_gone(result: TrialResult, population: Packets = WITH_VOID) -> float:
+    """Give the share of packets that were lost or not sent, 0 to 1, after the warm-up.
+
+    Without void packets, those that gaps of the generator lost are left out, too.
+    """
+    warm = result.measured.warm
+    void = warm.lost_void if population == WITHOUT_VOID else 0
+    return (warm.unsent + warm.lost - (void or 0)) / max(1, warm.due)
+
+
+def gone_of(results: Sequence[TrialResult], population: Packets = WITH_VOID) -> float:
+    """Give the median share over some runs: one that stood still decides no more than in ranks."""
+    return median(share_gone(result, population) for result in results)
+
+
+def gone_apart(first: float, second: float, name: str) -> tuple[float, float] | None:
+    """Give the shares that two sides lost, where a figure is of other packets on each; else None.
+
+    What is lost has no latency, so that it may lie anywhere above.
+    """
+    tail = share_above(name if name in PERCENTILES else _TAIL_OF_MEAN)
+    return (first, second) if abs(second - first) > _MOST_APART * tail else None
+
+
 def ratio_evidence(
     first: Sequence[TrialResult],
     second: Sequence[TrialResult],
@@ -37,7 +69,8 @@ def ratio_evidence(
 ) -> Evidence | None:
     """Compare a figure of two sides of one run directory, as the logarithm of second over first.
 
-    Pair by pair where the directory holds both in turn. None: a side has no run with the figure.
+    Pair by pair where the directory holds both in turn; nothing is claimed where losses differ.
+    None: a side has no run with the figure.
     """
     sides = [
         [
@@ -53,8 +86,11 @@ def ratio_evidence(
     common = sorted(by_repetition[0].keys() & by_repetition[1].keys())
     pairs = [(by_repetition[0][number], by_repetition[1][number]) for number in common]
     if pairs and _are_in_turn([(a.index, b.index) for (a, _), (b, _) in pairs]):
-        return compare_pairs([after - before for (_, before), (_, after) in pairs])
-    return compare_groups(*([value for _, value in side] for side in sides))
+        evidence = compare_pairs([after - before for (_, before), (_, after) in pairs])
+    else:
+        evidence = compare_groups(*([value for _, value in side] for side in sides))
+    apart = gone_apart(gone_of(first, population), gone_of(second, population), name)
+    return replace(evidence, gone=apart)
 
 
 def _are_in_turn(indices: Sequence[tuple[int | None, int | None]]) -> bool:

@@ -2,6 +2,7 @@
 
 Figures are medians over the runs of a state, of packets without void ones: the generator's own
 stalls are no matter of the device, and states that free the device's core load the generator's.
+Where one side loses another share of its packets, nothing is claimed: what is lost has no latency.
 What is said of all devices in all surroundings is one table, judged as `claims.py` has it.
 """
 

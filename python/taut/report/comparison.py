@@ -28,7 +28,7 @@ WITHOUT_VOID = "Packets that the generator itself held up are left out (--withou
 ConditionOfBoth = tuple[str, str, str]
 """A condition in which two runs differ: its name, its value in A, its value in B."""
 
-_GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS, Shown.BROKEN)
+_GREY = (Shown.UNSUPPORTED, Shown.TOO_FEW_RUNS, Shown.LOSSES, Shown.BROKEN)
 _CLAIMS = {Shown.FASTER: "bold green", Shown.SLOWER: "bold red"}
 _EXPECTED = ("started", "seeds.", "host.uptime_s", "host.load_average", "host.memory.MemAvailable")
 """Conditions that differ between any two runs."""

@@ -61,6 +61,8 @@ class WarmCounts:
     matched: int
     lost: int
     void: int
+    lost_void: int | None = None
+    """Of lost, those that a gap of the generator may have lost; None: nobody counted them."""
 
 
 @dataclass(frozen=True)

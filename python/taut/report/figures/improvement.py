@@ -14,7 +14,7 @@ _HEIGHT = 320
 _SIGNED = "datum.value == 0 ? '0' : format(datum.value, '+,') + ' %'"
 _CLAIMED = "shown"
 _OPEN = "not shown"
-_NOT_DRAWN = (Shown.UNSUPPORTED, Shown.BROKEN)
+_NOT_DRAWN = (Shown.UNSUPPORTED, Shown.LOSSES, Shown.BROKEN)
 
 
 class Improvement:
@@ -26,7 +26,7 @@ class Improvement:
         "(A - B) / A of each percentile: above zero B is faster. The bar is the 95 % interval; "
         "filled marks are claimed; hollow ones are not, for the interval holds zero or there are "
         "too few repetitions for a claim (for less than four there is no bar). Percentiles without "
-        "support are left out, and bars that reach far out are cut."
+        "support, or whose losses differ, are left out, and bars that reach far out are cut."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
