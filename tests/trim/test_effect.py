@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from host_tree import POLL, TreeWriter, tree
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.results import analyse_run
 from taut.core.errors import InputError, TautError
 from taut.experiment.spec import parse_spec
 from taut.host.checks import CHECKS
@@ -17,8 +20,9 @@ from taut.host.knob import Knob, KnobSet, find_set
 from taut.host.state import HostState, HostStates
 from taut.records.convert import GAP_SCHEMA
 from taut.records.documents.json_form import parse, plain
+from taut.records.documents.results import WITHOUT_VOID
 from taut.records.documents.trial import TrialDocument
-from taut.records.rundir import AS_FOUND, TrialDirectory
+from taut.records.rundir import AS_FOUND, RunDirectory, TrialDirectory
 from taut.trim.effect import (
     CONFIDENCE,
     STOLEN,
@@ -32,7 +36,7 @@ from taut.trim.effect import (
     n_claims_of,
 )
 from taut.trim.effect_document import as_document, sentence
-from taut.trim.effect_run import percentiles_of, stolen_share, try_sets
+from taut.trim.effect_run import percentiles_of, read_trials, stolen_share, try_sets
 
 CELL = "eager, 100 kpkt/s, 64 B"
 PERCENTILES = ("p50", "p99.9")
@@ -139,7 +143,12 @@ def test_a_pair_in_which_a_device_failed_is_not_judged_by_the_others():
 
 
 def test_what_is_lost_instead_of_late_is_no_effect():
-    measured = [replace(t, gone=0.004 * (t.state == "R24")) for t in trials(1 / 10)]
+    measured = [
+        replace(t, gone=0.004, percentiles={**t.percentiles, "p99.9": inf})
+        if t.state == "R24"
+        else t
+        for t in trials(1 / 10)
+    ]
     (one,) = judge(measured, ["R24"], PERCENTILES)
     found = by_name(one)
 
@@ -149,6 +158,8 @@ def test_what_is_lost_instead_of_late_is_no_effect():
     losses = f"{CELL}: lost or not sent 0 % as found, 0.4 % R24 (medians)"
     note = f"R24: {losses}: what is lost has no latency, so nothing is claimed of p99.9."
     assert note in document([one], measured)["notes"]
+    tail = document([one], measured)["sets"][0]["figures"][1]
+    assert (tail["on"], tail["on_of_repetitions"]) == (None, [])
 
     (one,) = judge(measured, ["R24"], ["p99.9"])
 
@@ -272,6 +283,25 @@ def test_notes_tell_what_the_figures_hide():
     assert "In 16 of 16 runs the generator" in said
     assert "took back settings" in said
     assert "lost has no latency" in said
+
+
+@pytest.mark.parametrize("n_lost", [0, 200])
+def test_percentiles_are_of_what_was_due_and_a_lost_packet_is_slower_than_any(
+    tmp_path: Path, n_lost: int
+):
+    made = MadeVariant("eager", "taut_forward", MadeTrial(n_lost=n_lost))
+    run = RunDirectory(make_run(tmp_path / "run", (made,), repetitions=1))
+    [result] = analyse_run(run).trials
+
+    [one] = read_trials(run, [result])
+
+    came = result.latency(WITHOUT_VOID).percentiles_ns
+    if n_lost:
+        # Of 19,000 packets 190 lie above p99.
+        assert [one.percentiles[name] for name in ("p99", "p99.9")] == [inf, inf]
+        assert one.percentiles["p50"] >= came["p50"]
+    else:
+        assert one.percentiles == {name: came[name] for name in ("p50", "p99", "p99.9")}
 
 
 IRQ = "/proc/irq/24/smp_affinity_list"

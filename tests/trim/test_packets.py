@@ -1,13 +1,17 @@
 """Trim by packets: what a device under a load is called, and which trials count."""
 
+from math import inf
+
 import pytest
 
-from made_bench import Bench, sessions
+from made_bench import Bench, counters, sessions
+from made_packets import packet, write_packets
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.host.state import FOUND, HostState
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import InForce
+from taut.trim.bench import lost_words
 from taut.trim.packets import Measured, PacketsBench, cell_of, repeated
 
 SPEC = """
@@ -17,6 +21,7 @@ duration = "1s"
 driver = "taut_forward"
 name = "eager"
 """
+CELL = "eager, 100 kpkt/s"
 
 
 def cells(*loads: str) -> list[str]:
@@ -77,3 +82,29 @@ def test_states_are_measured_in_turn_whatever_the_order_of_the_file():
         ["as found", "trimmed", "trimmed", "as found"],
         ["trimmed", "as found", "as found", "trimmed"],
     )
+
+
+@pytest.mark.parametrize(("n_lost", "figure"), [(18, 200_000), (21, inf)])
+def test_what_was_lost_is_slower_than_all_that_came_back(tmp_path, monkeypatch, n_lost, figure):
+    """Of 20,000 packets 21 take long; as found some of them are lost instead."""
+    spec = parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n', ["floor=false"])
+    states = [FOUND, HostState("trimmed", only=())]
+    measured = []
+    for trial in make_plan(repeated(spec, 1), states=states).trials:
+        lost = n_lost if trial.host == FOUND else 0
+        latencies = [10_000] * 19_979 + [200_000] * (21 - lost) + [None] * lost
+        folder = tmp_path / trial.name
+        folder.mkdir()
+        write_packets(folder / "packets.parquet", map(packet, range(20_000), latencies))
+        measured.append(Measured(trial, folder, GeneratorResult(counters(due=20_000, lost=lost))))
+    monkeypatch.setattr(PacketsBench, "run", lambda *_: measured)
+
+    [one] = PacketsBench(None, spec, "p99.9").measure(states, range(1, 2))
+
+    assert one.figures == {"as found": {CELL: figure}, "trimmed": {CELL: 200_000}}
+    if figure == 200_000:
+        assert one.log_ratio("as found", "trimmed") == 0
+        assert lost_words([one], "as found", "trimmed") is None
+    else:
+        said = f"{CELL}: lost or not sent 0.105 % as found, 0 % trimmed (medians)"
+        assert lost_words([one], "as found", "trimmed") == said

@@ -104,10 +104,11 @@ def _measured(remedy: RemedyOfTrim) -> str:
     without = remedy.without_it
     if without is None:
         return ""
-    losses = "" if without.losses is None else "; not shown: losses differed"
+    if without.losses is not None:
+        return f"without its group not shown: {without.losses}"
     return (
         f"without its group {factor(without.ratio)} times as long "
-        f"({factor(without.low)} to {factor(without.high)}{losses})"
+        f"({factor(without.low)} to {factor(without.high)})"
     )
 
 

@@ -146,8 +146,8 @@ class Shown:
 EFFECTS_NOTE = (
     "Each row compares two states that were measured in turn, pair by pair: below 1 the first "
     "named has the shorter tail. On the log axis the dashed line is 1, no effect. Filled marks are "
-    "shown; hollow ones are not: their interval holds 1, which is not the same as no effect, or "
-    "the states lose different shares of packets. Exact signed-rank interval and test."
+    "shown; hollow ones are not: their interval holds 1, which is not the same as no effect. Exact "
+    "signed-rank interval and test."
 )
 CAUSES_NOTE = (
     "All traced trials of each state together: shares are of the packets above each trial's own "
@@ -168,7 +168,8 @@ def effects(trim: Trim) -> list[Shown]:
         (f"{trim.confirmed_state} / as found", trim.confirmed),
         *((f"without {_those(group)} / trimmed", group.without_it) for group in groups(trim, NOW)),
     ]
-    found = [(name, effect) for name, effect in named if effect is not None]
+    # Where the figure is a lost packet a ratio has no size.
+    found = [(name, of) for name, of in named if of is not None and of.losses is None]
     least = min((e.low for _, e in found), default=1.0)
     most = max((e.high for _, e in found), default=1.0)
     low, high = log(min(least, 1.0) / _ROOM), log(max(most, 1.0) * _ROOM)
@@ -179,7 +180,7 @@ def effects(trim: Trim) -> list[Shown]:
     return [
         Shown(
             name=name,
-            is_claim=effect is trim.effect and effect.losses is None,
+            is_claim=effect is trim.effect,
             is_shown=effect.is_shown,
             ratio=factor(effect.ratio),
             interval=f"{factor(effect.low)} to {factor(effect.high)}",
@@ -295,11 +296,12 @@ def _asks(members: Sequence[RemedyOfTrim]) -> str:
 
 def without_words(effect: PairedRatio) -> str:
     """Say what leaving a group out did."""
-    not_shown = "no effect shown" if effect.losses is None else "not shown: losses differed"
+    if effect.losses is not None:
+        return f"not shown: {effect.losses}"
     return (
         f"without them {factor(effect.ratio)} times as long "
         f"({100 * effect.confidence:.3g} % interval {factor(effect.low)} to {factor(effect.high)}"
-        f"{'' if effect.is_shown else f'; {not_shown}'})"
+        f"{'' if effect.is_shown else '; no effect shown'})"
     )
 
 

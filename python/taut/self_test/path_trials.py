@@ -141,7 +141,7 @@ def _run(path: PacketPath, plan: Plan, session: Session, disturbance: Disturbanc
 def _late_ns(packets: Path) -> int:
     """Give the latency that 99 % of a trial's packets do not exceed; for a trial without acts."""
     valid = read_percentile(packets, "p99", with_void=False)
-    return valid or read_percentile(packets, "p99", with_void=True) or 0
+    return int(valid or read_percentile(packets, "p99", with_void=True) or 0)
 
 
 def _judge_acts(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log
+from math import isinf, log
 from statistics import fmean, median
 from typing import Protocol
 
@@ -11,7 +11,18 @@ from taut.host.state import HostState
 from taut.trim.candidates import CauseFound
 
 Figures = Mapping[str, float]
-"""The figure of each cell (a device under a load, or a core), above 0; less is better."""
+"""The figure of each cell (a device under a load, or a core), above 0; less is better.
+
+inf: the percentile is one of the packets that were lost or not sent, which are slower than any.
+"""
+
+_SLOWEST_NS = float(1 << 31)
+"""What stands for inf in a pair: longer than any latency that ranks.py tells apart."""
+
+
+def log_of(figure: float) -> float:
+    """Give the logarithm of a figure, which is finite."""
+    return log(min(figure, _SLOWEST_NS))
 
 
 @dataclass(frozen=True)
@@ -25,8 +36,6 @@ class Repetition:
     """The same figures of all packets, void ones included."""
     gone: Mapping[str, Figures] = field(default_factory=dict)
     """Shares of packets that were lost or not sent, likewise; empty: there are no packets."""
-    tail: float = 1.0
-    """The share of packets that lie above a figure."""
 
     def log_ratio(self, before: str, after: str, *, with_void: bool = False) -> float | None:
         """Give the mean over the cells of ln(after / before); None where one state lacks a cell.
@@ -37,28 +46,25 @@ class Repetition:
         first, second = figures.get(before, {}), figures.get(after, {})
         if not first or first.keys() != second.keys():
             return None
-        return fmean(log(second[cell] / first[cell]) for cell in first)
+        return fmean(log_of(second[cell]) - log_of(first[cell]) for cell in first)
 
 
-def losses_apart(repetitions: Sequence[Repetition], before: str, after: str) -> str | None:
-    """Name the cell that loses another share of its packets in one state than in the other.
+def lost_words(repetitions: Sequence[Repetition], before: str, after: str) -> str | None:
+    """Name the cell whose figure is a lost packet in one of two states; None: none is.
 
-    What is lost has no latency. So where losses differ by more than the share of packets above
-    the figure, it is of other packets, and says nothing of the states. By medians over the
-    repetitions, as claims are by ranks: a stall of the machine that loses a quarter of one trial
-    says nothing of the states either. None: nowhere.
+    Then a ratio has no size. By medians over the repetitions, as claims are by ranks: a stall of
+    the machine that loses a quarter of one trial says nothing of the states.
     """
-    cells = dict.fromkeys(cell for one in repetitions for cell in one.gone.get(before, {}))
-    for cell in cells:
-        both = [
-            (one.gone[before][cell], one.gone[after][cell], one.tail)
-            for one in repetitions
-            if cell in one.gone.get(before, {}) and cell in one.gone.get(after, {})
+    for cell in dict.fromkeys(cell for one in repetitions for cell in one.figures.get(before, {})):
+        of_states = [
+            [one.figures[state][cell] for one in repetitions if cell in one.figures.get(state, {})]
+            for state in (before, after)
         ]
-        if not both:
-            continue
-        first, second, tail = map(median, zip(*both, strict=True))
-        if abs(second - first) > tail:
+        if any(figures and isinf(median(figures)) for figures in of_states):
+            first, second = (
+                median(one.gone[state][cell] for one in repetitions if cell in one.gone[state])
+                for state in (before, after)
+            )
             return (
                 f"{cell}: lost or not sent {100 * first:.3g} % {before}, {100 * second:.3g} % "
                 f"{after} (medians)"

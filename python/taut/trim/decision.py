@@ -21,7 +21,7 @@ class Decision(StrEnum):
 
     KEPT_SHOWN = "kept: shown to help"
     KEPT_WHOLE = PART_OF_ALL
-    KEPT_LOSSES = "kept: part of what was shown to help; without it losses differed"
+    KEPT_LOSSES = "kept: part of what was shown to help; without it too many packets were lost"
     KEPT_FREE = "kept: costs nothing and is predicted to help"
     PUT_BACK = "put back: nothing was shown"
     HARMED = "put back: it made the tail longer"

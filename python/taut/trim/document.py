@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isfinite
 from statistics import median
 
 from taut.analysis.paired import factor
@@ -90,15 +91,16 @@ def cells_of(repetitions: Sequence[Repetition], before: str, after: str) -> tupl
                 after=_median(values[after]),
                 before_with_void=_median(voided[before]),
                 after_with_void=_median(voided[after]),
-                before_of_repetitions=tuple(values[before]),
-                after_of_repetitions=tuple(values[after]),
+                before_of_repetitions=tuple(filter(isfinite, values[before])),
+                after_of_repetitions=tuple(filter(isfinite, values[after])),
             )
         )
     return tuple(found)
 
 
 def _median(values: Sequence[float]) -> float | None:
-    return median(values) if values else None
+    found = median(values) if values else None
+    return found if found is not None and isfinite(found) else None
 
 
 def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimDocument:

@@ -9,15 +9,14 @@ all of its intervals hold together. Pure: numbers in, claims out; effect_run.py 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, log
+from math import exp, inf, isfinite, log
 from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
-from taut.core.percentiles import share_above
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
-from taut.trim.bench import Repetition, losses_apart
+from taut.trim.bench import Repetition, log_of, lost_words
 
 CONFIDENCE = 0.95
 """That all intervals of a table hold together."""
@@ -32,8 +31,8 @@ class Shown(StrEnum):
     NOTHING = "no"
     TOO_FEW = "too few"
     """Too few pairs of trials are left, because trials failed."""
-    LOSSES = "losses differ"
-    """By more than lies above the percentile: what is lost has no latency (bench.losses_apart)."""
+    LOSSES = "losses decide"
+    """Off or on, the percentile is a packet that was lost or not sent (bench.lost_words)."""
     NOT_LOGGED = "not logged"
 
 
@@ -53,8 +52,11 @@ class Measured:
     state: str
     repetition: int
     cell: str
-    percentiles: Mapping[str, int]
-    """Of the service latency, in ns, above 0; those with too few packets above are left out."""
+    percentiles: Mapping[str, float]
+    """Of the service latency, in ns, above 0; those with too few packets above are left out.
+
+    inf: it is one of the packets that were lost or not sent, which are slower than any.
+    """
     stolen_share: float | None
     """The share of the measured time in gaps, 0 to 1; None where the device does not log gaps."""
     sent: int
@@ -73,7 +75,7 @@ class FigureEffect:
     name: str
     scale: Scale
     off: Sequence[float]
-    """One number for each repetition: ns, or a share of the time; the mean over the cells."""
+    """One number a repetition, the mean over the cells: ns (inf: lost), or a share of the time."""
     on: Sequence[float]
     claim: Claim | None
     """None: `shown` says why there is none."""
@@ -81,8 +83,9 @@ class FigureEffect:
 
     @property
     def medians(self) -> tuple[float | None, float | None]:
-        """Medians of off and of on; None where no trial has the figure."""
-        return (median(self.off) if self.off else None), (median(self.on) if self.on else None)
+        """Medians of off and of on; None where no trial has the figure, or it is a lost packet."""
+        off, on = (median(of) if of else inf for of in (self.off, self.on))
+        return (off if isfinite(off) else None), (on if isfinite(on) else None)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class SetEffect:
     """Packets that never came back, off and on, of all trials; nothing is claimed of them."""
     sent: tuple[int, int]
     losses: str | None
-    """Where losses differ so much that nothing is claimed of some figure; None: nowhere."""
+    """Where some figure is a lost packet, so that nothing is claimed of it; None: nowhere."""
     void_share: tuple[float, float]
     """Median over the trials, off and on; nothing is claimed of it. 0 where no trial is left."""
 
@@ -140,6 +143,8 @@ def judge(
 
 
 _Value = Callable[[Measured], float | None]
+_Cells = dict[str, dict[str, float]]
+"""A number of each cell, by the name of its state."""
 
 
 def _judge_set(
@@ -165,13 +170,17 @@ def _judge_set(
 def _losses(
     off: Sequence[Measured], on: Sequence[Measured], name: str, percentile: str
 ) -> str | None:
-    gone: dict[int, dict[str, dict[str, float]]] = {}
+    found: dict[int, tuple[_Cells, _Cells]] = {}
     for trial in (*off, *on):
-        of_states = gone.setdefault(trial.repetition, {AS_FOUND: {}, name: {}})
-        of_states[trial.state][trial.cell] = trial.gone
-    tail = share_above(percentile)
-    return losses_apart(
-        [Repetition(number, {}, gone=of, tail=tail) for number, of in gone.items()], AS_FOUND, name
+        none: tuple[_Cells, _Cells] = ({AS_FOUND: {}, name: {}}, {AS_FOUND: {}, name: {}})
+        figures, gone = found.setdefault(trial.repetition, none)
+        gone[trial.state][trial.cell] = trial.gone
+        if percentile in trial.percentiles:
+            figures[trial.state][trial.cell] = trial.percentiles[percentile]
+    return lost_words(
+        [Repetition(number, figures, gone=gone) for number, (figures, gone) in found.items()],
+        AS_FOUND,
+        name,
     )
 
 
@@ -196,9 +205,13 @@ def _judge_figure(
     confidence: float,
 ) -> FigureEffect:
     # A ratio is a difference of logarithms; everything else is the same for both scales.
-    there, back = (log, exp) if scale is Scale.RATIO else (float, float)
+    there, back = (log_of, exp) if scale is Scale.RATIO else (float, float)
     before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
-    values = [[back(fmean(cells.values())) for cells in of.values()] for of in (before, after)]
+    exact = log if scale is Scale.RATIO else float
+    values = [
+        [back(fmean(cells.values())) for cells in _by_repetition(of, value, exact).values()]
+        for of in (off, on)
+    ]
     # A state in which a cell failed must not be judged by the others alone.
     differences = [
         fmean(after[number][cell] - cells[cell] for cell in cells)

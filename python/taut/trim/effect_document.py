@@ -1,6 +1,7 @@
 """An effect as one document: RUN/effect.json, what `taut host effect --json` prints."""
 
 from collections.abc import Sequence
+from math import isfinite
 
 from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
@@ -88,8 +89,8 @@ def _figure(figure: FigureEffect) -> FigureOfEffect:
         unit="share" if figure.name == STOLEN else "ns",
         off=off,
         on=on,
-        off_of_repetitions=tuple(figure.off),
-        on_of_repetitions=tuple(figure.on),
+        off_of_repetitions=tuple(filter(isfinite, figure.off)),
+        on_of_repetitions=tuple(filter(isfinite, figure.on)),
         scale=figure.scale,
         effect=figure.claim,
         shown=figure.shown,

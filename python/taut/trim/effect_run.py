@@ -1,25 +1,28 @@
 """The run behind an effect: what is asked of the experiment, and what its trials gave."""
 
 from collections.abc import Sequence
+from math import inf
 
+import numpy as np
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
+from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.core.errors import InputError
-from taut.core.percentiles import is_supported
+from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
 from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
 from taut.host.state import FOUND, HostStates
 from taut.records.documents.generator import GeneratorResult
-from taut.records.documents.results import WITHOUT_VOID, TrialResult
+from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import InForce
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.trim.effect import Measured
-from taut.trim.packets import share_gone
+from taut.trim.packets import count_gone, share_gone
 
 LISTED = ("p50", "p99", "p99.9", "p99.99")
 """The maximum is left out: it is a single packet."""
@@ -67,15 +70,13 @@ def read_trials(run: RunDirectory, results: Sequence[TrialResult]) -> list[Measu
 
 
 def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
-    # As in a trim, void packets are left out: their time is the generator's, not the device's.
-    latency, figures = result.latency(WITHOUT_VOID), result.measured
-    supported = [name for name in LISTED if is_supported(latency.n, name)]
+    figures = result.measured
     after = trial.meta.host.after or InForce()
     return Measured(
         state=result.device.host,
         repetition=result.repetition or 0,
         cell=f"{result.device.dut}, {load_words(result.load)}",
-        percentiles={name: max(1, latency.percentiles_ns[name] or 0) for name in supported},
+        percentiles=_percentiles(trial),
         stolen_share=stolen_share(trial),
         sent=figures.warm.sent,
         lost=figures.warm.lost,
@@ -83,6 +84,24 @@ def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
         void_share=figures.void_share,
         n_not_kept=len(after.lost),
     )
+
+
+def _percentiles(trial: TrialDirectory) -> dict[str, float]:
+    """Give the listed percentiles that enough packets support, in ns; inf: it is a lost one.
+
+    As in a trim, void packets are left out: their time is the generator's, not the device's.
+    """
+    rows = Distributions(trial.path / DISTRIBUTION).of("latency")
+    own = rows.filter(pc.invert(pc.or_(rows["is_cold"], rows["is_void"]))).sort_by("value_ns")
+    up_to = np.cumsum(own["n"].to_numpy())
+    values = [*own["value_ns"].to_pylist(), inf]
+    n_came = int(up_to[-1]) if up_to.size else 0
+    n = n_came + count_gone(trial.meta.generator or GeneratorResult())
+    return {
+        name: max(1, values[int(np.searchsorted(up_to, percentile_rank(n, PERCENTILES[name])))])
+        for name in LISTED
+        if is_supported(n, name)
+    }
 
 
 def stolen_share(trial: TrialDirectory) -> float | None:

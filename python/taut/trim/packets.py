@@ -7,7 +7,7 @@ from pathlib import Path
 
 from taut.analysis.load import rate_words
 from taut.core.errors import InputError
-from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported, share_above
+from taut.core.percentiles import PERCENTILES, SUPPORT, is_supported
 from taut.experiment.model import Spec
 from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.placed import refuse_places_in_turn
@@ -51,17 +51,20 @@ class Measured:
         return cell_of(self.trial)
 
 
+def count_gone(generator: GeneratorResult, *, with_void: bool = False) -> int:
+    """Count packets lost or not sent; without void ones, none that the generator's gaps lost."""
+    counters = generator.counters
+    unsent, lost = (counters.get(n, 0) - counters.get(f"{n}_cold", 0) for n in ("unsent", "lost"))
+    return unsent + lost - (0 if with_void else counters.get("lost_void", 0))
+
+
 def share_gone(generator: GeneratorResult) -> float:
     """Give the share of packets that were lost or not sent, but for what the generator's gaps lost.
 
     As in the figure, what is the generator's own is left out.
     """
-    counters = generator.counters
-    due, unsent, lost = (
-        counters.get(name, 0) - counters.get(cold, 0)
-        for name, cold in (("due", "cold"), ("unsent", "unsent_cold"), ("lost", "lost_cold"))
-    )
-    return (unsent + lost - counters.get("lost_void", 0)) / max(1, due)
+    due = generator.counters.get("due", 0) - generator.counters.get("cold", 0)
+    return count_gone(generator) / max(1, due)
 
 
 class PacketsBench:
@@ -107,12 +110,14 @@ class PacketsBench:
             *by_void, gone = (figures[trial.host.name] for figures in found[trial.repetition])
             gone[cell] = measured.gone
             for with_void in (False, True):
-                value = read_percentile(measured.packets, self._target, with_void=with_void)
+                n_gone = count_gone(measured.generator, with_void=with_void)
+                value = read_percentile(
+                    measured.packets, self._target, with_void=with_void, n_gone=n_gone
+                )
                 if value is not None:
                     by_void[with_void][cell] = float(max(1, value))
-        tail = share_above(self._target)
         return [
-            Repetition(number, on_time, all_packets, gone, tail)
+            Repetition(number, on_time, all_packets, gone)
             for number, (on_time, all_packets, gone) in found.items()
         ]
 

@@ -19,7 +19,7 @@ from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
 from taut.records.documents.trim import PairedRatio
 from taut.records.rundir import TRIMMED
-from taut.trim.bench import Bench, Repetition, losses_apart
+from taut.trim.bench import Bench, Repetition, lost_words
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
 from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict_of
 from taut.trim.looks import LOOKS, Look, last_look
@@ -58,8 +58,8 @@ class Compared:
 
     @property
     def losses(self) -> str | None:
-        """Say where losses differ so much that nothing may be claimed; None: nowhere."""
-        return losses_apart(self.repetitions, self.before, self.after)
+        """Say where the figure is a lost packet, so that nothing may be claimed; None: nowhere."""
+        return lost_words(self.repetitions, self.before, self.after)
 
     @property
     def verdict(self) -> Verdict:
@@ -157,8 +157,6 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
         why = "was not shown to help by itself"
     elif beside is not None and beside.verdict is Verdict.HARMS:
         why = "was shown to be worse than all together"
-    elif beside is not None and beside.losses is not None:
-        why = "loses another share of packets than all together"
     else:
         return
     found.notes.append(_left_words(why, {d.decision for d in found.decided}))
@@ -288,7 +286,7 @@ def _without(whole: HostState, cause: str, members: Sequence[Candidate]) -> Host
 def _judged(
     before: HostState, after: HostState, repetitions: Sequence[Repetition], alpha: float
 ) -> Compared:
-    losses = losses_apart(repetitions, before.name, after.name)
+    losses = lost_words(repetitions, before.name, after.name)
     effects: list[PairedRatio | None] = []
     for with_void in (False, True):
         ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]

@@ -1,5 +1,6 @@
 """The figure of a trim: one percentile of a trial, of every packet or of those not void."""
 
+from math import inf
 from pathlib import Path
 
 from made_packets import COLD, LATE, UNSENT, VOID, extra, packet, write_packets
@@ -31,3 +32,12 @@ def test_of_no_packets_there_is_none(tmp_path: Path) -> None:
     packets = write_packets(tmp_path / "packets.parquet", [packet(0, None)])
 
     assert read_percentile(packets, "p50", with_void=True) is None
+
+
+def test_what_never_came_back_may_count_as_slower_than_all_that_did(tmp_path: Path) -> None:
+    rows = [packet(n, 1_000 + n) for n in range(990)]
+    packets = write_packets(tmp_path / "packets.parquet", rows)
+
+    # Of 1000 packets p99 is the slowest that came back, of 1001 one that did not.
+    assert read_percentile(packets, "p99", with_void=True, n_gone=10) == 1_989
+    assert read_percentile(packets, "p99", with_void=True, n_gone=11) == inf

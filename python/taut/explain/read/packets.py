@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -151,17 +152,21 @@ def read_normal(packets: Path, over: str) -> Normal:
     return Normal(n, low, p50, threshold, over, interval, n_void, n_gone)
 
 
-def read_percentile(packets: Path, name: str, *, with_void: bool) -> int | None:
+def read_percentile(packets: Path, name: str, *, with_void: bool, n_gone: int = 0) -> float | None:
     """Give one percentile of the service latency in ns, of every packet or of those not void.
 
-    None: fewer packets lie above it than support it (percentiles.SUPPORT).
+    `n_gone`: packets that never came back, and are slower than any that did; inf: the percentile is
+    one of them. None: fewer packets lie above it than support it (percentiles.SUPPORT).
     """
     table = LatencyTable()
     for latencies in _latencies(packets, with_void=with_void):
         table.add(latencies)
-    if not is_supported(len(table), name):
+    n = len(table) + n_gone
+    if not is_supported(n, name):
         return None
-    rank = percentile_rank(len(table), PERCENTILES[name])
+    rank = percentile_rank(n, PERCENTILES[name])
+    if rank > len(table):
+        return inf
     return table.at([rank], lambda: _latencies(packets, with_void=with_void))[0]
 
 

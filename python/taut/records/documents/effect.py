@@ -43,13 +43,13 @@ class FigureOfEffect:
     name: str
     unit: str
     off: float | None
-    """The median over the repetitions, in `unit`; None: no repetition has the figure."""
+    """The median over the repetitions, in `unit`; None: none has the figure, or it is lost."""
     on: float | None
     off_of_repetitions: tuple[float, ...]
     on_of_repetitions: tuple[float, ...]
     scale: str
     effect: Claim | None
-    """None: too few pairs of runs for a claim, or other losses (`shown`)."""
+    """None: too few pairs of runs for a claim, or losses decide (`shown`)."""
     shown: str
 
 

@@ -35,7 +35,7 @@ class PairedRatio:
     p_value: float
     """Two-sided, of the hypothesis that the states do not differ."""
     losses: str | None = field(default=None, metadata=LEFT_OUT)
-    """Where losses differ so much that nothing may be claimed; None: nowhere."""
+    """Where the figure is a lost packet: the ratio has no size, nothing is claimed; else None."""
 
     @property
     def is_shown(self) -> bool:
@@ -50,7 +50,7 @@ class CellOfTrim:
     cell: str
     before: float | None
     after: float | None
-    """None: no run of that state was whole."""
+    """None: no run of that state was whole, or it is a packet that never came back."""
     before_with_void: float | None = None
     after_with_void: float | None = None
     before_of_repetitions: tuple[float, ...] = ()
