@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
-from taut.analysis.failing import EVER_NS, Packets
+from taut.analysis.effective import BlockCounts
+from taut.analysis.failing import EVER_NS, Packets, independent
 from taut.analysis.judging import judge_run, overall, required_by
-from taut.analysis.proof import Verdict, chance
+from taut.analysis.proof import Verdict, chance, shown
 from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
 from taut.records.rundir import RunDirectory
@@ -307,3 +308,25 @@ def test_records_that_were_left_out_are_told_from_those_never_made(tmp_path, rec
     assert (of_share.verdict, in_a_row.verdict) == (NOT_SHOWN, NOT_SHOWN)
     assert of_share.said.endswith(f" packets were lost; {why}")
     assert in_a_row.said == why
+
+
+def test_losses_of_one_outage_are_few_however_alike_all_that_came_back_is():
+    n_blocks, n_lost = 50, 500
+    block = np.append(np.arange(n_blocks), 0)
+    latency = np.append(np.full(n_blocks, 11_000), EVER_NS + 1)
+    counts = BlockCounts(block, latency, np.append(np.full(n_blocks, 20_000), n_lost))
+    share = n_lost / counts.n.sum()
+
+    n_eff = independent(counts, EVER_NS, share)
+
+    assert n_eff < 3_000
+    assert shown(share * n_eff, n_eff, 0.001) is NOT_SHOWN
+
+
+def test_where_nothing_failed_packets_in_time_say_how_late_ones_come():
+    block = np.repeat(np.arange(50), 2)
+    late = np.where(np.arange(50) % 4, 0, 400)  # in every fourth block, together
+    n = np.stack([np.full(50, 20_000), late], axis=1).ravel()
+    counts = BlockCounts(block, np.tile([11_000, 90_000], 50), n)
+
+    assert independent(counts, 100_000, 0.0) < counts.n.sum() / 100

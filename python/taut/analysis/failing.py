@@ -115,7 +115,8 @@ class Packets:
         total, n_failed = int(n.sum()) + n_lost, int(n[is_late].sum()) + n_lost
         if not total:
             return Counted(0, 0, 0)
-        n_eff = self._n_eff(deadline_ns, n_failed / total, with_lost=n_lost > 0)
+        last_ns = int(deadline_ns) - is_strict
+        n_eff = self._n_eff(last_ns, n_failed / total, with_lost=n_lost > 0)
         return Counted(total, n_failed, n_eff)
 
     def sooner(self, least_ns: float, *, is_strict: bool) -> Counted:
@@ -204,18 +205,32 @@ class Packets:
         return rows.filter(pc.invert(rows["is_void"])) if self._without_void else rows
 
     def _n_eff(
-        self, deadline_ns: float, share: float, *, with_lost: bool, earliest_ns: int = 0
+        self, last_ns: int, share: float, *, with_lost: bool, earliest_ns: int = 0
     ) -> int | None:
+        """`last_ns`: the last latency in time; `share`: of all, those that fail."""
         # Where records were left out nobody knows when packets were lost.
         if self._blocks is None or (with_lost and not self._has_records):
             return None
         parts = [_failing_late(_counts(rows), earliest_ns) for rows in self._blocks]
         if with_lost:
             parts = [_beside(*pair) for pair in zip(parts, self._lost, strict=True)]
-        counts = _one_after_the_other(parts)
-        if not counts.n.sum():
-            return 0
-        return supports(counts, {"": int(deadline_ns)}, {"": share})[""].n_eff
+        return independent(_one_after_the_other(parts), last_ns, share)
+
+
+def independent(counts: BlockCounts, last_ns: int, share: float) -> int:
+    """Give as how many independent packets some count, of which a share is later than `last_ns`.
+
+    What fails may come together where packets that are just in time do not, as losses of an
+    outage do; and where nothing failed, only packets in time say how late ones come. So the fewer
+    of both count.
+    """
+    if not counts.n.sum():
+        return 0
+    failed = replace(counts, values=(counts.values > last_ns).astype(np.int64))
+    return min(
+        supports(of, {"": last}, {"": share})[""].n_eff
+        for of, last in ((counts, last_ns), (failed, 1))
+    )
 
 
 def _lost_void(trials: Sequence[TrialDirectory]) -> int:
