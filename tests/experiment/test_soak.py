@@ -312,6 +312,18 @@ def test_percentiles_of_segments_are_of_all_their_packets_not_means() -> None:
     assert merged([]).figures().n == 0
 
 
+def test_a_bucket_that_holds_the_limit_counts_as_above() -> None:
+    buckets = Buckets(1 << 20, 18, 14, 1_000_000_000)
+    # 1,000 ns; 1,000,000 to 1,000,031 ns.
+    index = np.array([1_000, 293_394])
+    found = latencies_of(Fresh(index, np.array([1, 1], np.uint64)), buckets)
+
+    above = [found.above(ns) for ns in (999, 1_000, 1_000_000, 1_000_031)]
+    as_slow = [found.above(ns, is_strict=True) for ns in (1_000, 1_001, 1_000_031, 1_000_032)]
+
+    assert above == as_slow == [2, 1, 1, 0]
+
+
 def test_a_packet_counts_when_its_fate_is_known_and_one_of_the_warm_up_never() -> None:
     names = ("late", "duplicates", "orphans", "out_of_sequence", "foreign")
     counters = dict.fromkeys(names, 0) | {
@@ -342,6 +354,7 @@ def test_requirements_and_clean_rules_say_which_latencies_are_counted() -> None:
     )
 
     assert soak.limits_ns == (10_000, 50_000, 100_000, 1_000_000, 2_000_000, 10_000_000)
+    assert soak.strict_ns == {50_000}
     assert isinstance(segment([]).start, SegmentStart)
 
 

@@ -24,7 +24,8 @@ ABOVE = {"100000": 30, "1000000": 3}
 
 def packets_of(n: int) -> Latencies:
     """So many packets of 1 µs each."""
-    return Latencies(np.array([1_000.0]), np.array([n], np.uint64))
+    ns = np.array([1_000.0])
+    return Latencies(ns, np.array([n], np.uint64), ns)
 
 
 def promtool(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from taut.experiment.plan import Trial
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.soak import Row, SegmentStart
 from taut.records.live import LIVE_FILE, Counts, Fresh, Live, counted, rest_a_moment
-from taut.records.segments import NONE, SegmentWriter, latencies_of, merged
+from taut.records.segments import NONE, Latencies, SegmentWriter, latencies_of, merged
 
 _LOOK_S = 0.05
 _JUMP_NS = 1_000_000_000
@@ -38,11 +38,18 @@ class Rows:
     """Takes the rows of every trial of a run (experiment.beside.Beside)."""
 
     def __init__(
-        self, folder: Path, every_ns: int, limits_ns: Sequence[int], on_row: OnRow
+        self,
+        folder: Path,
+        every_ns: int,
+        limits_ns: Sequence[int],
+        on_row: OnRow,
+        strict_ns: Set[int] = frozenset(),
     ) -> None:
+        """`strict_ns`: limits that are themselves too slow."""
         self._folder = folder
         self._every_ns = every_ns
         self._limits_ns = limits_ns
+        self._strict_ns = strict_ns
         self._on_row = on_row
         self._trial: Trial | None = None
         self._generator: int | None = None
@@ -128,7 +135,7 @@ class Rows:
             exact_bits=live.buckets.exact_bits,
             sub_bits=live.buckets.sub_bits,
         )
-        counting = _Counting(live, self._limits_ns)
+        counting = _Counting(live, self._limits_ns, self._strict_ns)
         writer = SegmentWriter(self._folder / trial.name, start)
         keep_little()
         # What is there now is never looked at again: a collection then takes microseconds.
@@ -160,9 +167,10 @@ class Rows:
 class _Counting:
     """What was counted up to the last row."""
 
-    def __init__(self, live: Live, limits_ns: Sequence[int]) -> None:
+    def __init__(self, live: Live, limits_ns: Sequence[int], strict_ns: Set[int]) -> None:
         self._live = live
         self._limits_ns = limits_ns
+        self._strict_ns = strict_ns
         # Written, as np.zeros are not: all their memory is there before the first row.
         self._seen: tuple[Counts, Counts] = (
             np.full(live.buckets.n, 0, np.uint64),
@@ -193,8 +201,8 @@ class _Counting:
             counters={name: v - self._counters.get(name, 0) for name, v in counters.items()},
             latency=both.figures(),
             on_time=on_time.figures(),
-            above={str(limit): both.above(limit) for limit in self._limits_ns},
-            above_on_time={str(limit): on_time.above(limit) for limit in self._limits_ns},
+            above=self._above(both),
+            above_on_time=self._above(on_time),
             memory_bytes=resident_bytes(os.getpid()),
             n_gaps=gaps.n - self._n_gaps,
             gaps_ns=gaps.total_ns - self._gaps_ns,
@@ -205,6 +213,9 @@ class _Counting:
         self._counters, self._end_ns = counters, end_ns
         self._n_gaps, self._gaps_ns = gaps.n, gaps.total_ns
         return row
+
+    def _above(self, found: Latencies) -> dict[str, int]:
+        return {str(ns): found.above(ns, is_strict=ns in self._strict_ns) for ns in self._limits_ns}
 
     def whole(self) -> tuple[Fresh, Fresh]:
         """Give all packets so far, on time and void, by bucket."""

@@ -63,6 +63,14 @@ class Soak:
         return tuple(sorted(own | set(LIMITS_NS)))
 
     @property
+    def strict_ns(self) -> frozenset[int]:
+        """Those that are themselves too slow, as 1 ms is of `max < 1ms`."""
+        asked = (*self.requirements, *self.clean)
+        return frozenset(
+            round(one.limit) for one in asked if one.what in ("p", "max") and one.is_strict
+        )
+
+    @property
     def subjects(self) -> list[DeviceSpec]:
         """What is measured, in order: the control first."""
         return [*(floors([self.device]) if self.has_control else ()), self.device]
@@ -199,7 +207,7 @@ def make_rows(soak: Soak, run: Path, on_row: OnRow, kept: Sequence[Kept]) -> Row
     def told(start: SegmentStart, row: Row) -> str | None:
         return on_row(start, row) or (None if start.is_control else doomed.add(row))
 
-    return Rows(run / SOAK_FOLDER, soak.every_ns, soak.limits_ns, told)
+    return Rows(run / SOAK_FOLDER, soak.every_ns, soak.limits_ns, told, soak.strict_ns)
 
 
 def measure_soak(session: Session, soak: Soak, rows: Rows) -> None:

@@ -57,24 +57,20 @@ class Buckets:
     tsc_hz: int
 
     def bounds_ns(self, index: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Give the least latency of each bucket (dataplane/base/histogram.c), in ns."""
+        """Give the least latency of each bucket, in ns."""
+        return self._ticks(index).astype(np.float64) * (1e9 / self.tsc_hz)
+
+    def last_ns(self, index: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Give the greatest latency of each bucket, in ns."""
+        return (self._ticks(index + 1) - 1).astype(np.float64) * (1e9 / self.tsc_hz)
+
+    def _ticks(self, index: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Give the least latency of each bucket (dataplane/base/histogram.c)."""
         above = index - (1 << self.exact_bits)
         octave = self.exact_bits + (above >> self.sub_bits)
         sub = above & ((1 << self.sub_bits) - 1)
         width = np.left_shift(1, np.maximum(octave - self.sub_bits, 0))
-        ticks = np.where(above < 0, index, (sub + (1 << self.sub_bits)) * width)
-        return ticks * (1e9 / self.tsc_hz)
-
-    def first_above(self, limit_ns: float) -> int:
-        """Give the first bucket all of whose latencies are above a limit."""
-        low, high = 0, self.n
-        while low < high:
-            middle = (low + high) // 2
-            if self.bounds_ns(np.array([middle]))[0] > limit_ns:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return np.where(above < 0, index, (sub + (1 << self.sub_bits)) * width)
 
 
 class Live:

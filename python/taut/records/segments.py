@@ -41,6 +41,8 @@ class Latencies:
 
     ns: npt.NDArray[np.float64]
     count: npt.NDArray[np.uint64]
+    last_ns: npt.NDArray[np.float64]
+    """The greatest latency that each of `ns`, the least of its bucket, may stand for."""
 
     def figures(self) -> Latency:
         """Give percentiles and the maximum."""
@@ -52,9 +54,13 @@ class Latencies:
         found = {name: round(float(self.ns[i])) for name, i in at.items()}
         return Latency(total, found, round(float(self.ns[-1])))
 
-    def above(self, limit_ns: float) -> int:
-        """Count packets slower than a limit."""
-        return int(self.count[np.searchsorted(self.ns, limit_ns, side="right") :].sum())
+    def above(self, limit_ns: float, *, is_strict: bool = False) -> int:
+        """Count packets slower than a limit (as slow, too, if `is_strict`).
+
+        A bucket that only partly lies above counts as above, as in late.py.
+        """
+        is_above = self.last_ns >= limit_ns if is_strict else self.last_ns > limit_ns
+        return int(self.count[is_above].sum())
 
     @property
     def sum_ns(self) -> float:
@@ -64,15 +70,16 @@ class Latencies:
 
 def latencies_of(found: Fresh, buckets: Buckets) -> Latencies:
     """Turn buckets into latencies."""
-    return Latencies(buckets.bounds_ns(found.index), found.count)
+    return Latencies(buckets.bounds_ns(found.index), found.count, buckets.last_ns(found.index))
 
 
 def merged(parts: list[Latencies]) -> Latencies:
     """Add up packets of several segments."""
     ns = np.concatenate([part.ns for part in parts] or [np.empty(0)])
     count = np.concatenate([part.count for part in parts] or [np.empty(0, np.uint64)])
+    last = np.concatenate([part.last_ns for part in parts] or [np.empty(0)])
     order = np.argsort(ns, kind="stable")
-    return Latencies(ns[order], count[order])
+    return Latencies(ns[order], count[order], last[order])
 
 
 class SegmentWriter:

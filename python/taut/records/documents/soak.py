@@ -48,7 +48,7 @@ class Row:
     on_time: Latency
     """Of packets that the generator itself did not hold up."""
     above: Mapping[str, int]
-    """Of all packets those slower than so many ns."""
+    """Of all packets those slower than so many ns; where that is itself too slow, as slow, too."""
     above_on_time: Mapping[str, int]
     memory_bytes: Mapping[str, int]
     """Resident memory by program: of taut and of all that it started."""
