@@ -1,6 +1,7 @@
 """Requirements judged over made runs: each verdict, and rows of packets as planted."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -330,3 +331,25 @@ def test_where_nothing_failed_packets_in_time_say_how_late_ones_come():
     counts = BlockCounts(block, np.tile([11_000, 90_000], 50), n)
 
     assert independent(counts, 100_000, 0.0) < counts.n.sum() / 100
+
+
+def test_a_device_that_was_planned_and_has_no_trial_does_not_pass(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[:3]))
+    manifest = json.loads((run.path / "manifest.json").read_text())
+    devices = [{"name": one.name, "driver": one.driver} for one in VARIANTS[1:3]]
+    manifest["spec"]["resolved"] = {"device": devices, "require": []}
+    manifest["order"] = [trial.name for trial in run.trials()]
+    (run.path / "manifest.json").write_text(json.dumps(manifest))
+    for trial in run.trials():
+        if trial.meta.dut.name != "eager" or trial.meta.repetition == 2:
+            shutil.rmtree(trial.path)
+
+    eager, buffered = judge_run(run, analyse_run(run), [parse_requirement("p50 < 1s")])
+
+    assert eager.verdict is MET
+    assert (buffered.verdict, buffered.called) == (
+        Verdict.INVALID,
+        "buffered-bare-constant-64-100kpps",
+    )
+    assert buffered.said == "none of its trials is there, 2 planned"
+    assert [name[:3] for name in buffered.trials] == ["002", "005"]

@@ -1,6 +1,7 @@
 """Each requirement judged for each device under each load: pass, fail, inconclusive or invalid."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,7 +26,8 @@ from taut.analysis.validity import (
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import digits_of, format_ns
-from taut.records.documents.load import Device, Load
+from taut.records.documents.load import LOOPBACK, Device, Load
+from taut.records.documents.manifest import Manifest, ResolvedSpec
 from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
 
@@ -57,8 +59,9 @@ class Judged:
 
     @property
     def called(self) -> str:
-        """The device, its surroundings and its load."""
-        return f"{self.device.called}, {load_words(self.load)}"
+        """The device, its surroundings and, where that is known, its load."""
+        load = "" if self.load == Load() else f", {load_words(self.load)}"
+        return f"{self.device.called}{load}"
 
 
 def required_by(run: RunDirectory) -> list[Requirement]:
@@ -100,6 +103,7 @@ def judge_run(
                 judged = _unless_void(judged, _judged(row, one, on_time, measured_ns, why))
             found.append(judged)
     found += _not_measured(unmeasured(rows, failed), requirements)
+    found += _missing(run, analysis, requirements)
     return _among_all(found)
 
 
@@ -139,6 +143,39 @@ def _not_measured(
         of, said = (device.device, device.load, device.trials), why_no_latency(device)
         for one in requirements:
             yield Judged(*of, one, Verdict.INVALID, said, None, None, None)
+
+
+def _missing(
+    run: RunDirectory, analysis: Analysis, requirements: Sequence[Requirement]
+) -> Iterator[Judged]:
+    """Judge what was planned of devices and has no trial: the run was ended, or they were removed.
+
+    What is planned is known by the names of trials alone, here without number and repetition.
+    """
+    manifest = run.manifest_or_none() or Manifest()
+    there = {_planned(trial.name) for trial in analysis.trials}
+    missing: dict[str, list[str]] = {}
+    for name in manifest.order or ():
+        if _planned(name) not in there and _is_device(_planned(name), manifest):
+            missing.setdefault(_planned(name), []).append(name)
+    for planned, names in missing.items():
+        n = len(names)
+        said = f"{'none of its trials is' if n > 1 else 'its trial is not'} there, {n} planned"
+        for one in requirements:
+            of = (Device(dut=planned), Load(), tuple(names))
+            yield Judged(*of, one, Verdict.INVALID, said, None, None, None)
+
+
+def _planned(trial: str) -> str:
+    return re.sub(r"^[0-9]+-|-r[0-9]+$", "", trial)
+
+
+def _is_device(planned: str, manifest: Manifest) -> bool:
+    """Whether a trial was planned of a device of the experiment; else it is of a floor."""
+    resolved = manifest.spec.resolved or ResolvedSpec()
+    named = [one for one in resolved.device if planned.startswith(one.name.replace("/", "") + "-")]
+    longest = max(named, key=lambda one: len(one.name), default=None)
+    return longest is not None and longest.others.get("driver") != LOOPBACK
 
 
 def _judged(
