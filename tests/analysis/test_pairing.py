@@ -49,8 +49,12 @@ def as_b(side):
 
 
 def names(a, b):
-    matches, _, unmatched = match_variants(a, as_b(b))
-    return [(m.a.device.dut, m.b.device.dut) for m in matches], unmatched
+    matches, _, alone = match_variants(a, as_b(b))
+    return [(m.a.device.dut, m.b.device.dut) for m in matches], told(alone)
+
+
+def told(alone):
+    return [f"{one.why}: {one.where}" for one in alone]
 
 
 def refusal(a, b):
@@ -177,8 +181,8 @@ def test_of_several_rates_within_the_tolerance_the_nearest_is_compared():
 
 
 def missed(a, b):
-    _, found, unmatched = match_variants(a, as_b(b))
-    return [(one.where, one.why) for one in found], unmatched
+    _, found, alone = match_variants(a, as_b(b))
+    return [(one.where, one.why) for one in found], told(alone)
 
 
 @pytest.mark.parametrize(

@@ -155,3 +155,19 @@ def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate):
     )
     both = compared([device()], [device(p99=30, warm=gone)])
     assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."
+
+
+def test_a_device_that_one_run_alone_has_does_not_pass():
+    more = device(200_000.0)
+
+    for runs, run in (([device()], [device(), more]), "B"), (([device(), more], [device()]), "A"):
+        found = gates(*runs)
+
+        assert [gate.verdict for gate in found] == [MET, NOT_SHOWN]
+        assert found[1].said == (
+            f"eager at 200 kpkt/s, 64 B: p99 says nothing: only in {run}, +10 % allowed"
+        )
+
+
+def test_a_floor_that_one_run_alone_has_is_no_matter_of_a_device():
+    assert [gate.verdict for gate in gates([device(), device(**LOOPBACK)], [device()])] == [MET]

@@ -19,7 +19,7 @@ from taut.analysis.difference import (
     side_of,
 )
 from taut.analysis.load import achieved_words, load_words, share_words
-from taut.analysis.pairing import AnalysedRun, Match, Silent, match_variants
+from taut.analysis.pairing import Alone, AnalysedRun, Match, Silent, match_variants
 from taut.analysis.pooling import asked_of
 from taut.analysis.surroundings import names_among
 from taut.analysis.validity import FailedTrials, failed_trials, failed_words
@@ -125,7 +125,7 @@ class Comparison:
     """All pairs of two runs, devices before floors, and what had no counterpart or no latency."""
 
     pairs: Sequence[Pair]
-    unmatched: Sequence[str]
+    alone: Sequence[Alone] = ()
     silent: Sequence[Silent] = ()
     without_void: bool = False
     """Whether packets that the generator itself held up are left out."""
@@ -138,8 +138,16 @@ class Comparison:
     @property
     def silent_devices(self) -> Sequence[Silent]:
         """What would be judged, and has no latency in one of the runs."""
-        only_floors = all(pair.a.is_floor for pair in self.pairs)
-        return [one for one in self.silent if only_floors or not one.a.is_floor]
+        return [one for one in self.silent if self._only_floors or not one.a.is_floor]
+
+    @property
+    def lone_devices(self) -> Sequence[Alone]:
+        """What would be judged, and one of the runs has not measured."""
+        return [one for one in self.alone if self._only_floors or not one.row.is_floor]
+
+    @property
+    def _only_floors(self) -> bool:
+        return all(pair.a.is_floor for pair in self.pairs)
 
     @property
     def verdict(self) -> str:
@@ -173,7 +181,8 @@ class Comparison:
         """What a reader must know before using the verdict."""
         found = [f"{one.where}: {one.why}" for one in self.silent]
         found += [word for pair in self.pairs for word in _warnings(pair)]
-        return [*found, *_runs_wanted(self.pairs), *self.unmatched]
+        alone = [f"{one.why}: {one.where}" for one in self.alone]
+        return [*found, *_runs_wanted(self.pairs), *alone]
 
 
 def _side(row: Variant, packets: Packets) -> SideCompared:
@@ -190,7 +199,7 @@ def _side(row: Variant, packets: Packets) -> SideCompared:
 
 def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) -> Comparison:
     """Compare two analysed runs; InputError where nothing of them is comparable."""
-    matches, silent, unmatched = match_variants(a, b)
+    matches, silent, alone = match_variants(a, b)
     population: Packets = WITHOUT_VOID if without_void else WITH_VOID
     tables = [_differences(match, a, b, population) for match in matches]
     judged: dict[int, Sequence[Difference]] = {}
@@ -204,7 +213,7 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         Pair(*rows, judged[at], (called(rows[0]), called(rows[1])), _n_failed(rows, failed))
         for at, rows in enumerate((match.a, match.b) for match in matches)
     ]
-    return Comparison(pairs, unmatched, silent, without_void)
+    return Comparison(pairs, alone, silent, without_void)
 
 
 def _n_failed(rows: tuple[Variant, Variant], failed: Sequence[FailedTrials]) -> tuple[int, int]:

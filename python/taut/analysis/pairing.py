@@ -39,6 +39,24 @@ class Match:
 
 
 @dataclass(frozen=True)
+class Alone:
+    """What one of the runs, A or B, measured alone."""
+
+    run: str
+    row: Row
+
+    @property
+    def where(self) -> str:
+        """The device and its load."""
+        return f"{self.row.called} at {load_words(self.row.load)}"
+
+    @property
+    def why(self) -> str:
+        """Which run has it."""
+        return f"only in {self.run}"
+
+
+@dataclass(frozen=True)
 class Silent:
     """A device of A and the one of B it belongs to, where one of the runs has no latency of it."""
 
@@ -84,7 +102,7 @@ def _written_analysis(run: RunDirectory) -> Analysis | None:
     return analysis if is_current else None
 
 
-def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[Silent], list[str]]:
+def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[Silent], list[Alone]]:
     """Pair variants, devices first; say which have no latency, and which have no counterpart.
 
     InputError where nothing, or nothing but the instrument's floor, is comparable.
@@ -99,11 +117,11 @@ def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[Si
         missed = [one for one in silent if only_floors or not one.a.is_floor]
         reason = _why_not(rows_a, rows_b, found, missed)
         raise InputError(f"{a[0].path} and {b[0].path}: not comparable: {reason}")
-    unmatched = [
+    alone = [
         *_only_in("A", rows_a, {id(row) for row, _ in held}),
         *_only_in("B", rows_b, {id(row) for _, row in held}),
     ]
-    return matches, silent, unmatched
+    return matches, silent, alone
 
 
 def _rows(analysis: Analysis) -> list[Row]:
@@ -128,10 +146,8 @@ def _match(a: Row, b: Row) -> Match | None:
     return None
 
 
-def _only_in(name: str, rows: Sequence[Row], taken: Set[int]) -> Iterator[str]:
-    for row in rows:
-        if id(row) not in taken:
-            yield f"only in {name}: {row.called} at {load_words(row.load)}"
+def _only_in(run: str, rows: Sequence[Row], taken: Set[int]) -> Iterator[Alone]:
+    return (Alone(run, row) for row in rows if id(row) not in taken)
 
 
 def same_load(a: Row, b: Row) -> bool:

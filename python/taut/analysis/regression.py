@@ -15,7 +15,7 @@ from taut.analysis.compare import Comparison, Pair
 from taut.analysis.difference import ROUNDING_NS, Difference, percent
 from taut.analysis.holm import ERROR, holm
 from taut.analysis.load import load_words, share_words
-from taut.analysis.pairing import Silent
+from taut.analysis.pairing import Alone, Silent
 from taut.analysis.proof import Verdict
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
 from taut.analysis.validity import Unmeasured, why_invalid
@@ -73,7 +73,8 @@ def judge_gates(
         verdict, said = _gate(pair, found, p, (n_judged, n_to_judge), without_void=without_void)
         where = f"{pair.label}, {load_words(pair.a.load)}: {rule.figure}"
         gates.append(Gate(verdict, f"{where} {said}, {_allowed(rule)}"))
-    return gates + [_not_seen(one, rule) for one in comparison.silent_devices for rule in rules]
+    unseen: list[Silent | Alone] = [*comparison.silent_devices, *comparison.lone_devices]
+    return gates + [_not_seen(one, rule) for one in unseen for rule in rules]
 
 
 def refuse_gates(gates: Sequence[Gate]) -> None:
@@ -86,11 +87,12 @@ def refuse_gates(gates: Sequence[Gate]) -> None:
         raise TautError("; ".join(unseen))
 
 
-def _not_seen(silent: Silent, rule: FailIf) -> Gate:
+def _not_seen(one: Silent | Alone, rule: FailIf) -> Gate:
     """Judge a device of which one run has no latency: nothing could have been seen."""
-    is_failed = isinstance(silent.a, Unmeasured) or isinstance(silent.b, Unmeasured)
+    rows = (one.a, one.b) if isinstance(one, Silent) else ()
+    is_failed = any(isinstance(row, Unmeasured) for row in rows)
     verdict = Verdict.INVALID if is_failed else Verdict.NOT_SHOWN
-    said = f"{silent.where}: {rule.figure} says nothing: {silent.why}, {_allowed(rule)}"
+    said = f"{one.where}: {rule.figure} says nothing: {one.why}, {_allowed(rule)}"
     return Gate(verdict, said)
 
 
