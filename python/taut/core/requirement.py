@@ -113,11 +113,12 @@ def _read(text: str, name: str, what: str, operator: str, limit: str) -> Require
             raise InputError(f"{limit!r}: write in_a_row(1ms) <= 3, a number of packets")
         return replace(made, limit=float(limit))
     asked = parse_share(limit)
-    if what in ("within", "window"):
-        return replace(made, limit=asked, share_above=round(1 - asked, 15))
     if operator == "=" and asked:
         raise InputError('only none can be asked for exactly; write "loss = 0" or "loss < 0.1%"')
-    return replace(made, limit=asked, share_above=asked)
+    share = round(1 - asked, 15) if what in ("within", "window") else asked
+    if share == 1:
+        raise InputError(f"{limit!r} asks for nothing, every packet may fail; {_WRITE}")
+    return replace(made, limit=asked, share_above=share)
 
 
 def _refused(text: str, why: str) -> InputError:
