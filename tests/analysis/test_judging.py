@@ -10,7 +10,7 @@ import pytest
 from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
 from taut.analysis.effective import BlockCounts
 from taut.analysis.failing import EVER_NS, Packets, independent
-from taut.analysis.judging import judge_run, overall, required_by
+from taut.analysis.judging import judge_run, overall, required_by, worth_words
 from taut.analysis.proof import Verdict, chance, shown
 from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
@@ -110,7 +110,7 @@ def test_too_few_packets_say_how_long_to_measure(run):
     assert one.verdict is NOT_SHOWN
     assert one.n == 19_000
     assert one.n_eff is not None
-    assert "2,995,732 would show it; measure" in one.said
+    assert "2,995,732 would show it if none of the rest failed; measure" in one.said
     assert one.needed_ns == pytest.approx(200_000_000 * 2_995_732 / one.n_eff, rel=0.02)
 
 
@@ -353,3 +353,18 @@ def test_a_device_that_was_planned_and_has_no_trial_does_not_pass(tmp_path):
     )
     assert buffered.said == "none of its trials is there, 2 planned"
     assert [name[:3] for name in buffered.trials] == ["002", "005"]
+
+
+@pytest.mark.parametrize(
+    ("n_failed", "said"),
+    [
+        (2, "worth 1,000 independent ones, 629 would show it if none of the rest failed"),
+        (
+            10,
+            "worth 1,000 independent ones; as often as packets failed, no length would show that "
+            "it is met",
+        ),
+    ],
+)
+def test_how_many_packets_would_do_is_said_where_any_number_would(n_failed, said):
+    assert worth_words(n_failed, 1_000, 0.01) == said

@@ -191,8 +191,10 @@ def _judged(
         said = f"{said}; {format_ns(measured_ns)} of {format_ns(asked.least_ns)} were measured"
     elif verdict is Verdict.NOT_SHOWN and counted is not None and counted.n_eff:
         times = times_as_long(counted.n_eff_failed, counted.n_eff, asked.share_above)
-        needed_ns = None if times is None else math.ceil(measured_ns * times)
-        said = f"{said}; {_how_long(times, needed_ns)}"
+        if times is not None:
+            needed_ns = math.ceil(measured_ns * times)
+            longer = f"measure {digits_of(times, 2)} times as long, {format_ns(needed_ns)} in all"
+            said = f"{said}; {longer}"
     if counted is None:
         return Judged(*of, verdict, said, None, None, needed_ns)
     luck = None
@@ -219,10 +221,16 @@ def _unless_void(judged: Judged, on_time: Judged) -> Judged:
     return replace(judged, verdict=Verdict.INVALID, said=said)
 
 
-def _how_long(times: float | None, needed_ns: int | None) -> str:
-    if times is None or needed_ns is None:
-        return "as often as packets failed, no length would show that it is met"
-    return f"measure {digits_of(times, 2)} times as long, {format_ns(needed_ns)} in all"
+def worth_words(n_failed: float, n_eff: int, share: float) -> str:
+    """Say as how many independent packets some count, and what would show that enough are in time.
+
+    `n_failed`: of `n_eff` those that failed; `share`: what may.
+    """
+    said = f"worth {n_eff:,} independent ones"
+    if n_failed and n_failed >= share * n_eff:
+        return f"{said}; as often as packets failed, no length would show that it is met"
+    needed = packets_needed(n_failed, share)
+    return f"{said}, {needed:,} would show it if none of the rest failed"
 
 
 def _percentile(asked: Requirement, packets: Packets) -> Found:
@@ -277,8 +285,7 @@ def _of_share(asked: Requirement, packets: Packets, counted: Counted, failed: st
     said = f"{said}, {share_words(share)} may"
     verdict = shown(counted.n_eff_failed, counted.n_eff, share)
     if verdict is Verdict.NOT_SHOWN:
-        needed = packets_needed(counted.n_eff_failed, share)
-        said = f"{said}; worth {counted.n_eff:,} independent ones, {needed:,} would show it"
+        said = f"{said}; {worth_words(counted.n_eff_failed, counted.n_eff, share)}"
     return verdict, said, counted
 
 

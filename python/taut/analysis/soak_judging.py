@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
-from taut.analysis.judging import AMONG_MANY
+from taut.analysis.judging import AMONG_MANY, worth_words
 from taut.analysis.load import share_words
-from taut.analysis.proof import Verdict, chance, may_be_luck, packets_needed, shown
+from taut.analysis.proof import Verdict, chance, may_be_luck, shown
 from taut.core.requirement import Requirement
 from taut.core.units import format_ns
 from taut.records.documents.generator import INSTRUMENT_LIMIT
@@ -74,8 +74,7 @@ def _judged(
     verdict = shown(n_failed / times, n_eff, one.share_above)
     said += f", {share_words(one.share_above)} may"
     if verdict is Verdict.NOT_SHOWN:
-        needed = packets_needed(n_failed / times, one.share_above)
-        said += f"; worth {n_eff:,} independent ones, {needed:,} would show it"
+        said += f"; {worth_words(n_failed / times, n_eff, one.share_above)}"
     return verdict, said, chance(n_failed / times, n_eff, one.share_above) if n_eff else None
 
 
