@@ -1,5 +1,6 @@
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import pytest
 
@@ -125,3 +126,20 @@ def test_a_run_that_is_none_is_one_line(tmp_path, capsys):
     assert run_command(["check", str(tmp_path / "no"), "--require", "loss = 0"]) == 2
 
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_that_packets_are_left_out_is_said(run, capsys):
+    left_out = "Packets that the generator itself held up are left out (--without-void)."
+    for options in ([], ["--without-void"]):
+        assert run_command(["check", run, "--require", "loss = 0", *options]) == 0
+        assert (capsys.readouterr().out.splitlines()[-1] == left_out) is bool(options)
+
+
+def test_where_the_generator_held_up_all_packets_none_is_said_to_be_lost(tmp_path, capsys):
+    void = replace(CALM, generator_gap=(0, 300_000_000))
+    made = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", void),), repetitions=1)
+
+    assert run_command(["check", str(made), "--require", "p50 < 1s", "--without-void"]) == 1
+
+    said = "no packet of those that the generator did not hold up came back"
+    assert said in " ".join(capsys.readouterr().out.split())

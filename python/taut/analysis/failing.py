@@ -155,6 +155,12 @@ class Packets:
         return Longest(max(f.n_in_a_row for f in found), max(f.outage_ns for f in found))
 
     @property
+    def why_none(self) -> str:
+        """Say what it means that there is none."""
+        which = " of those that the generator did not hold up" if self._without_void else ""
+        return f"no packet{which} came back"
+
+    @property
     def why_unknown(self) -> str:
         """Say why records are missing: they were left out, or never made."""
         missing = [t for t in self._trials if not t.packets.is_file()]

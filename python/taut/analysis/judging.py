@@ -277,7 +277,7 @@ def _of_share(asked: Requirement, packets: Packets, counted: Counted, failed: st
     share = asked.share_above
     said = f"{counted.n_failed:,} of {counted.n:,} packets {failed}"
     if not counted.n:
-        return Verdict.NOT_SHOWN, "no packet came back", None
+        return Verdict.NOT_SHOWN, packets.why_none, None
     if share <= 0:
         return shown(counted.n_failed, counted.n, share), said, counted
     if counted.n_eff is None:

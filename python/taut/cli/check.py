@@ -71,7 +71,7 @@ def check(
         json.dump(plain(check_document(str(run), judged, without_void=without_void)), sys.stdout)
         sys.stdout.write("\n")
     else:
-        print_requirements(judged, Console())
+        print_requirements(judged, Console(), without_void=without_void)
         print_beyond(run, Console())
     # After the verdict, which is told even where this cannot be written.
     if junit is not None:

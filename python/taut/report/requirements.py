@@ -9,6 +9,7 @@ from rich.console import Console
 from taut.analysis.judging import Judged, overall
 from taut.analysis.proof import Verdict
 from taut.records.documents.check import CheckDocument, RequirementJudged
+from taut.report.comparison import WITHOUT_VOID
 from taut.report.paragraph import INDENT, print_paragraph
 
 _STYLES = {
@@ -26,7 +27,9 @@ def headline(judged: Sequence[Judged]) -> str:
     return f"{overall(judged).upper()}: {', '.join(words)} of {len(judged)} requirements."
 
 
-def print_requirements(judged: Sequence[Judged], console: Console) -> None:
+def print_requirements(
+    judged: Sequence[Judged], console: Console, *, without_void: bool = False
+) -> None:
     """Print the verdict first, then each requirement under its device and load."""
     print_paragraph(console, headline(judged), style=_STYLES[overall(judged)])
     for called, members in groupby(judged, key=lambda one: one.called):
@@ -35,14 +38,18 @@ def print_requirements(judged: Sequence[Judged], console: Console) -> None:
             line = f"{one.verdict}  {one.requirement.text}: {one.said}."
             style = _STYLES[one.verdict]
             print_paragraph(console, line, indent="  ", hanging=2 * INDENT, style=style)
+    if without_void:
+        print_paragraph(console, WITHOUT_VOID, style="dim")
 
 
 COLUMNS = ("device and load", "requirement", "verdict", "why")
 TITLE = "What is required"
 LEGEND = (
-    "pass, fail: shown with 95 % confidence, where late packets of one stall count as one. "
-    "inconclusive: too few independent packets for either. invalid: what was measured is the "
-    "instrument, or not whole."
+    "pass, fail: shown with 95 % confidence, where late packets of one stall count as one; where "
+    "none may fail (max, min, loss = 0, in_a_row, outage, 100 %) one packet decides, and a pass "
+    "says that none of those measured failed. inconclusive: neither is shown, by too few "
+    "independent packets, among so many requirements, in too short a time or without the records. "
+    "invalid: what was measured is the instrument, or not whole."
 )
 
 
