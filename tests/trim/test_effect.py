@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -84,6 +85,22 @@ def test_one_that_becomes_longer_is_shown_too():
     assert by_name(one)["p99.9"].shown is Shown.MORE
     assert sentence(one).startswith("R24: p99.9 3")
     assert "times longer" in sentence(one)
+
+
+def test_what_becomes_longer_beside_it_has_its_interval_too():
+    measured = [
+        replace(t, percentiles={**t.percentiles, "p50": 2 * t.percentiles["p50"]})
+        if t.state == "R24"
+        else t
+        for t in trials(1 / 10)
+    ]
+    (one,) = judge(measured, ["R24"], PERCENTILES)
+
+    assert re.fullmatch(
+        r"R24: p99.9 \S+ times shorter \(95 % interval .*\); but p50 2.00 times longer "
+        r"\(95 % interval 2.00 to 2.00; 8 pairs, p = 0.0078\)\.",
+        sentence(one),
+    )
 
 
 def test_the_time_stolen_is_a_difference_of_shares():

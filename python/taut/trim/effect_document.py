@@ -113,18 +113,18 @@ def sentence(one: SetEffect) -> str:
         besides = f", but {stolen} time stolen" if stolen in (Shown.LESS, Shown.MORE) else ""
         return f"{one.name}: no effect on packets shown{besides} ({words})."
     head = shown[0]
-    against = [_short(figure) for figure in shown if figure.shown is not head.shown]
+    against = [_claimed(figure) for figure in shown if figure.shown is not head.shown]
     but = f"; but {' and '.join(against)}" if against else ""
-    return f"{one.name}: {_short(head)} ({_doubt(head)}){but}."
+    return f"{one.name}: {_claimed(head)}{but}."
 
 
-def _short(figure: FigureEffect) -> str:
+def _claimed(figure: FigureEffect) -> str:
     if figure.claim is None:
         return figure.name
     ratio = figure.claim.estimate
-    if figure.shown is Shown.LESS:
-        return f"{figure.name} {factor(1 / ratio)} times shorter"
-    return f"{figure.name} {factor(ratio)} times longer"
+    less = figure.shown is Shown.LESS
+    times = f"{factor(1 / ratio)} times shorter" if less else f"{factor(ratio)} times longer"
+    return f"{figure.name} {times} ({_doubt(figure)})"
 
 
 def _words(figure: FigureEffect) -> str:

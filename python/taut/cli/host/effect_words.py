@@ -81,8 +81,9 @@ def _caption(document: EffectDocument) -> str:
     method = document.method
     return (
         f"{measured}: off and on are medians of {document.repetitions} runs{length}{mean}. "
-        "Percentiles: service latency of every packet. Time stolen: share of the time in the "
-        f"logged gaps of the device's thread; on - off in points. {method[0].upper()}{method[1:]}."
+        "Percentiles: service latency of every packet that the generator was on time with, lost "
+        "ones slower than any. Time stolen: share of the time in the logged gaps of the device's "
+        f"thread; on - off in points. {method[0].upper()}{method[1:]}."
     )
 
 
