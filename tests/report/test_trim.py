@@ -322,3 +322,13 @@ def test_what_was_not_confirmed_is_not_what_is_kept() -> None:
 
     assert "what would be left / as found" in names()
     assert "what is kept / as found" not in names()
+
+
+def test_of_which_packets_the_causes_are_is_said():
+    """Of the scouting run those above the target; of all trials those that explain looks at."""
+    scouted, compared_ = (parse(report.Trim, document_of(of), "made") for of in (DRY, HELPS))
+
+    assert report.over_of(replace(scouted, target="p50")) == "p50"
+    assert "own p50, so" in report.causes_note(replace(scouted, target="p50"))
+    assert report.over_of(replace(compared_, target="p50")) == "p99.9"
+    assert "Totals are how long episodes of a cause went on" in report.causes_note(compared_)

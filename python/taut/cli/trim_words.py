@@ -13,7 +13,7 @@ from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.report import cells
 from taut.report.columns import numbers, print_columns, words
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
-from taut.report.trim import last_lines
+from taut.report.trim import last_lines, over_of
 
 _ABOUT = "Medians of the {of} in each state; the sentence above is about their pairs."
 _STYLES = {"helps": "bold green", "harms": "bold red"}
@@ -77,7 +77,7 @@ def _print_causes(document: TrimDocument, console: Console) -> None:
         return
     console.print()
     n_states = 1 + any(c.after is not None for c in shown)
-    title = "why packets were late (share of the tail)"
+    title = f"why packets were late (share of those above {over_of(document)})"
     if document.is_by_stalls:
         title = "what took its cores (share of the time taken)"
     rows = []

@@ -89,6 +89,7 @@ def _print_causes(e: ExplanationDocument, console: Console) -> None:
             for row in explanation.rows(e)
         ],
     )
+    print_paragraph(console, f"{explanation.MEANING}.", hanging=INDENT, style="dim")
     for row in explanation.rows(e):
         if row.prediction:
             print_paragraph(console, f"{row.title}: {row.prediction}", hanging=INDENT)

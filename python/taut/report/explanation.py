@@ -37,6 +37,10 @@ COLUMNS = (
     "grades",
     "remedy: check, and what the audit said",
 )
+MEANING = (
+    "total: how long its episodes went on, overlaps counted once; worst: how late its latest "
+    "packet was"
+)
 UNFOLDED = 3
 """How many episodes of a trial are shown; the others are folded."""
 PARTS = ("who had the core", "what", "time", "share")

@@ -12,6 +12,7 @@ from taut.analysis.load import share_words
 from taut.analysis.paired import factor
 from taut.core.errors import InputError
 from taut.explain.causes import title_of
+from taut.explain.tell.result import Options
 from taut.host.situation import device_option
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.trim import (
@@ -149,11 +150,12 @@ EFFECTS_NOTE = (
     "shown; hollow ones are not: their interval holds 1, which is not the same as no effect. Exact "
     "signed-rank interval and test."
 )
-CAUSES_NOTE = (
+_CAUSES_NOTE = (
     "All traced trials of each state together: shares are of the packets above each trial's own "
-    "p99.9, so they do not say how long the tail is; the times are how late a cause made the "
-    "packets of a million, added up. This describes what was seen; it is no test."
+    "{over}, so they do not say how long the tail is. {times}This describes what was seen; it is "
+    "no test."
 )
+_TIMES_NOTE = "Totals are how long episodes of a cause went on, per million packets. "
 GROUPS_NOTE = (
     "Remedies of one cause are left out together and share the result: the figure without them "
     "over the figure with everything, so above 1 they help."
@@ -216,7 +218,7 @@ class CauseRow:
     colour: str
     """A variable of the style sheet."""
     numbers: Sequence[tuple[str, str]]
-    """For each state, in words: the share of the tail, and the lateness in a million packets."""
+    """For each state, in words: the share of the tail, and how long episodes went on."""
     before: str
     after: str
 
@@ -241,12 +243,23 @@ def cause_rows(trim: Trim) -> list[CauseRow]:
     ]
 
 
-def bar_words(trim: Trim) -> str:
-    """Say what the length of the bars shows."""
+def causes_note(trim: Trim) -> str:
+    """Say what the length of the bars shows, and what the numbers are of."""
     is_timed = any(c.late_ns_before is not None for c in trim.causes)
-    what = "how late a cause made packets" if is_timed else "a cause's share of the tail"
+    what = "episodes of a cause went on" if is_timed else "a cause's share of the tail"
     states = ", above as found, below trimmed" if trim.is_traced else ""
-    return f"A bar is as long as {what}{states}."
+    times = _TIMES_NOTE if is_timed else ""
+    note = _CAUSES_NOTE.format(over=over_of(trim), times=times)
+    return f"A bar is as long as {what}{states}. {note}"
+
+
+def over_of(trim: TrimDocument) -> str:
+    """Say above which percentile packets are the tail whose causes are told.
+
+    Of the scouting run that is the target; of all trials, once they are analysed, what explain has.
+    """
+    is_analysed = any(cause.late_ns_before is not None for cause in trim.causes)
+    return Options().over if is_analysed else trim.target
 
 
 def how_many(groups: Sequence[Group]) -> str:

@@ -107,7 +107,7 @@ def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimD
     """Set the tail's causes before and after side by side, over all trials that were traced.
 
     `before` and `after` are shares of the late packets (above each trial's p99.9);
-    `late_ns_before` and `late_ns_after` are ns of lateness summed over a million packets.
+    `late_ns_before` and `late_ns_after` say how long episodes went on, in ns per million packets.
     """
     shares = {state: _shares(results, state) for state in (AS_FOUND, TRIMMED)}
     late = {state: _late_ns(results, state) for state in (AS_FOUND, TRIMMED)}

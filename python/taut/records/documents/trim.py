@@ -59,7 +59,10 @@ class CellOfTrim:
 
 @dataclass(frozen=True)
 class CauseOfTrim:
-    """A cause of the tail in both states, as shares of it, 0 to 1."""
+    """A cause of the tail in both states, as shares of it, 0 to 1.
+
+    The tail is above p99.9 of each trial; of the scouting run alone, above the target.
+    """
 
     cause: str
     title: str
@@ -67,7 +70,7 @@ class CauseOfTrim:
     after: float | None
     """None: not measured in that state, or not traced."""
     late_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
-    """Lateness it caused, in ns summed over a million packets; only traced trials have it."""
+    """For how many ns of a million packets its episodes went on; only traced trials have it."""
     late_ns_after: float | None = field(default=None, metadata=LEFT_OUT)
     stolen_ns_before: float | None = field(default=None, metadata=LEFT_OUT)
     """By stalls: for how many ns of each second the cause had the process's cores."""
