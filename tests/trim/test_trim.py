@@ -140,7 +140,7 @@ def test_what_makes_it_longer_is_put_back() -> None:
 
     assert found.verdict is Verdict.HARMS
     assert found.kept == []
-    assert set(decisions(found).values()) == {Decision.HARMED}
+    assert set(decisions(found).values()) == {Decision.HARMED_ALL}
     assert len(bench.measured) == 7
 
 
@@ -176,7 +176,7 @@ def test_what_makes_it_longer_stays_out_where_what_showed_nothing_is_kept() -> N
     assert decisions(found)["R06-now"] is Decision.HARMED
     assert found.kept == ["R24-now", "R07-now"]
     assert not any("all are kept" in note for note in found.notes)
-    assert any("those that made the tail longer are put back" in note for note in found.notes)
+    assert any("those that made the figure worse are put back" in note for note in found.notes)
 
 
 def test_what_is_left_without_what_makes_it_longer_may_not_help_by_itself() -> None:
@@ -190,7 +190,7 @@ def test_what_is_left_without_what_makes_it_longer_may_not_help_by_itself() -> N
 
     assert found.kept == ["R24-now"]
     assert found.notes == [
-        "What is left without the remedies that made the tail longer was not shown to help by "
+        "What is left without the remedies that made the figure worse was not shown to help by "
         "itself."
     ]
 
@@ -322,6 +322,20 @@ def test_of_a_single_group_the_whole_is_its_own_proof() -> None:
 
     assert decisions(found) == {"R24-now": Decision.KEPT_SHOWN}
     assert len(bench.measured) == 7
+
+
+def test_of_several_remedies_no_more_is_said_than_was_measured() -> None:
+    both = (HOG, candidate("K04-now", "preemption"))
+
+    found, _ = trimmed({("R24-now",): 0.1}, both)
+    assert set(decisions(found).values()) == {Decision.KEPT_ALL}
+
+    found, _ = trimmed({("R24-now",): 0.1, ("R07-now",): 2.0}, (*both, TIMER))
+    assert decisions(found) == {
+        "R24-now": Decision.KEPT_GROUP,
+        "K04-now": Decision.KEPT_GROUP,
+        "R07-now": Decision.HARMED,
+    }
 
 
 def test_a_budget_that_ends_at_once_shows_nothing() -> None:

@@ -320,9 +320,9 @@ def without_words(effect: PairedRatio) -> str:
 
 def decision_tone(decision: str) -> str:
     """Give the CSS class of a decision: only what was shown is coloured."""
-    if decision == "kept: shown to help":
+    if decision.startswith("kept") and decision.endswith("shown to help"):
         return "good"
-    return "bad" if "longer" in decision else "neutral"
+    return "bad" if "worse" in decision else "neutral"
 
 
 def last_lines(trim: TrimDocument) -> list[str]:

@@ -1,5 +1,6 @@
 """What becomes of each remedy, by what the pairs of runs show. Pure: figures in, decisions out."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -20,18 +21,21 @@ class Decision(StrEnum):
     """What became of one remedy; the text stands in trim.json and the report."""
 
     KEPT_SHOWN = "kept: shown to help"
+    KEPT_GROUP = "kept: its group was shown to help"
+    KEPT_ALL = "kept: all together were shown to help"
     KEPT_WHOLE = PART_OF_ALL
     KEPT_LOSSES = "kept: part of what was shown to help; without it too many packets were lost"
-    KEPT_FREE = "kept: costs nothing and is predicted to help"
+    KEPT_FREE = "kept: costs nothing; nothing was shown"
     PUT_BACK = "put back: nothing was shown"
-    HARMED = "put back: it made the tail longer"
+    HARMED = "put back: it made the figure worse"
+    HARMED_GROUP = "put back: its group made the figure worse"
+    HARMED_ALL = "put back: all together made the figure worse"
     NEEDS_BOOT = "needs a boot"
     BY_HAND = "by hand"
 
 
-KEPT = frozenset(
-    {Decision.KEPT_SHOWN, Decision.KEPT_WHOLE, Decision.KEPT_LOSSES, Decision.KEPT_FREE}
-)
+KEPT = frozenset(one for one in Decision if one.startswith("kept"))
+HARMFUL = frozenset({Decision.HARMED, Decision.HARMED_GROUP, Decision.HARMED_ALL})
 
 
 @dataclass(frozen=True)
@@ -58,24 +62,31 @@ def decide(
 ) -> list[Decided]:
     """Decide on every remedy. `groups`: by cause, the effect of leaving its group out, if measured.
 
-    A single group is never left out: what is shown of all remedies is shown of that group.
+    A single group is never left out: what is shown of all remedies is shown of that group. Of each
+    only that is said which was measured: of itself, of its group, or of all together.
     """
-    decided = [_decide(candidate, verdict, groups.get(candidate.cause)) for candidate in candidates]
-    if len({candidate.cause for candidate in candidates if candidate.when is When.NOW}) > 1:
-        return decided
-    return [
-        replace(d, decision=Decision.KEPT_SHOWN) if d.decision is Decision.KEPT_WHOLE else d
-        for d in decided
+    members = Counter(candidate.cause for candidate in candidates if candidate.when is When.NOW)
+    n_all = members.total()
+    decided = [
+        _decide(candidate, verdict, groups.get(candidate.cause), members[candidate.cause], n_all)
+        for candidate in candidates
     ]
+    if len(members) > 1:
+        return decided
+    shown = Decision.KEPT_SHOWN if n_all == 1 else Decision.KEPT_ALL
+    return [replace(d, decision=shown) if d.decision is Decision.KEPT_WHOLE else d for d in decided]
 
 
-def _decide(candidate: Candidate, verdict: Verdict, ratio: PairedRatio | None) -> Decided:
+def _decide(
+    candidate: Candidate, verdict: Verdict, ratio: PairedRatio | None, n_group: int, n_all: int
+) -> Decided:
     if candidate.when is When.BOOT:
         return Decided(candidate, Decision.NEEDS_BOOT)
     if candidate.when is When.BY_HAND:
         return Decided(candidate, Decision.BY_HAND)
     if verdict is Verdict.HARMS:
-        return Decided(candidate, Decision.HARMED, ratio)
+        harmed = Decision.HARMED if n_all == 1 else Decision.HARMED_ALL
+        return Decided(candidate, harmed, ratio)
     if verdict is Verdict.NOT_SHOWN:
         return Decided(candidate, Decision.PUT_BACK, ratio)
     if ratio is None:
@@ -83,8 +94,10 @@ def _decide(candidate: Candidate, verdict: Verdict, ratio: PairedRatio | None) -
     if ratio.losses is not None:
         return Decided(candidate, Decision.KEPT_LOSSES, ratio)
     if ratio.low > 1:
-        return Decided(candidate, Decision.KEPT_SHOWN, ratio)
+        shown = Decision.KEPT_SHOWN if n_group == 1 else Decision.KEPT_GROUP
+        return Decided(candidate, shown, ratio)
     if ratio.high < 1:
-        return Decided(candidate, Decision.HARMED, ratio)
+        harmed = Decision.HARMED if n_group == 1 else Decision.HARMED_GROUP
+        return Decided(candidate, harmed, ratio)
     free = Decision.KEPT_FREE if candidate.is_free else Decision.PUT_BACK
     return Decided(candidate, free, ratio)

@@ -21,7 +21,7 @@ from taut.records.documents.trim import PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.bench import Bench, Repetition, lost_words
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
-from taut.trim.decision import KEPT, Decided, Decision, Verdict, decide, verdict_of
+from taut.trim.decision import HARMFUL, KEPT, Decided, Decision, Verdict, decide, verdict_of
 from taut.trim.looks import LOOKS, Look, last_look
 
 KEPT_STATE = "kept"
@@ -132,7 +132,7 @@ def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Sa
         found.groups = run.parts(request.trimmed, found)
     ratios = {c: one.effect for c, one in found.groups.items() if one.effect is not None}
     found.decided = decide(found.candidates, found.verdict, ratios)
-    if any(d.decision in (Decision.PUT_BACK, Decision.HARMED) for d in found.decided):
+    if any(d.decision in (Decision.PUT_BACK, *HARMFUL) for d in found.decided):
         _confirm(run, request, found)
     for compared in (found.whole, *found.groups.values(), found.confirmed):
         if compared is not None:
@@ -167,14 +167,14 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
 
 
 def _left_words(why: str, decisions: Collection[Decision]) -> str:
-    """Say what is kept where what would be left was not confirmed: never what made it longer."""
-    if Decision.HARMED not in decisions:
+    """Say what is kept where what would be left was not confirmed: never what made it worse."""
+    if HARMFUL.isdisjoint(decisions):
         return f"What would be left without the remedies that showed nothing {why}: all are kept."
     if Decision.PUT_BACK not in decisions:
-        return f"What is left without the remedies that made the tail longer {why}."
+        return f"What is left without the remedies that made the figure worse {why}."
     return (
         f"What would be left {why}: the remedies that showed nothing are kept, those that made the "
-        "tail longer are put back. That was not measured by itself."
+        "figure worse are put back. That was not measured by itself."
     )
 
 
