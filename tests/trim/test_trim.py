@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, inf
+from math import ceil, exp, inf
 from typing import Any
 
 import pytest
@@ -314,7 +314,23 @@ def test_without_time_to_leave_groups_out_the_whole_is_kept() -> None:
 
     assert found.verdict is Verdict.HELPS
     assert set(decisions(found).values()) == {Decision.KEPT_WHOLE}
-    assert any("what carries the effect is not known" in note for note in found.notes)
+    [note] = found.notes
+    assert note.startswith("The budget ended before 3 groups of remedies could be left out")
+    # Nine pairs of four states, then seven of three: as long as they are guessed to take.
+    assert note.endswith(f"About --budget {ceil((9 + 7) * 1e6 / 60)}m would do.")
+
+
+def test_what_the_budget_did_not_reach_is_not_said_to_have_shown_nothing() -> None:
+    class Slow(MadeBench):
+        def seconds(self, n_states: int) -> float:
+            return 1e6 if n_states == 3 else 0.0
+
+    bench = Slow(ALL, {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
+
+    assert found.confirmed is None
+    assert found.kept == ["R24-now", "R07-now", "R06-now"]
+    assert any("was not measured, for the budget ended: all are kept" in n for n in found.notes)
 
 
 def test_of_a_single_group_the_whole_is_its_own_proof() -> None:

@@ -89,8 +89,8 @@ class PacketsBench:
     def unusable(self) -> str:
         """Say what leaves a device under a load without a figure."""
         return (
-            "in one state a device under a load has no figure, for its trial failed, too few "
-            "packets came back, or the generator was held up during most of them"
+            "in one state a device under a load has no figure, for its trial failed, or fewer than "
+            f"{SUPPORT} packets that the generator was on time with lie above {self._target}"
         )
 
     def scout(self) -> Sequence[CauseFound]:

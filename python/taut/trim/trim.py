@@ -12,6 +12,7 @@ The scouting run chose what is tried, so no test uses its figures.
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from taut.analysis.paired import paired_ratio
 from taut.core.units import digits_of
@@ -124,7 +125,7 @@ def scout(bench: Bench, request: Request) -> Trimmed:
 
 def trim(bench: Bench, request: Request, found: Trimmed, began_s: float, say: Say) -> Trimmed:
     """Continue after the scouting. `began_s`: when the budget began, by time.monotonic()."""
-    run = _Run(bench, began_s + request.budget_s, say)
+    run = _Run(bench, began_s, request.budget_s, say)
     found.is_tried = True
     found.unusable = bench.unusable
     found.whole = run.compare(FOUND, request.trimmed, LOOKS)
@@ -153,7 +154,9 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
     beside = None
     if found.kept:
         found.confirmed, beside = run.confirm(request.trimmed, left)
-    if found.confirmed is None or found.confirmed.verdict is not Verdict.HELPS:
+    if found.kept and found.confirmed is None:
+        why = "was not measured, for the budget ended"
+    elif found.confirmed is None or found.confirmed.verdict is not Verdict.HELPS:
         why = "was not shown to help by itself"
     elif beside is not None and beside.verdict is Verdict.HARMS:
         why = "was shown to be worse than all together"
@@ -181,9 +184,10 @@ def _left_words(why: str, decisions: Collection[Decision]) -> str:
 class _Run:
     """Numbers repetitions and watches the budget."""
 
-    def __init__(self, bench: Bench, end_s: float, say: Say) -> None:
+    def __init__(self, bench: Bench, began_s: float, budget_s: float, say: Say) -> None:
         self._bench = bench
-        self._end_s = end_s
+        self._began_s = began_s
+        self._budget_s = budget_s
         self._say = say
         self._next = 2  # The scouting run was the first.
         self._seconds: dict[int, float] = {}
@@ -218,9 +222,11 @@ class _Run:
         alpha = LOOKS[0].alpha / len(groups)
         n_pairs = _least_for(alpha)
         if self._left_s() < n_pairs * self._one_s(1 + len(states)):
+            minutes = self._enough_min(n_pairs, len(states))
             found.notes.append(
-                "The budget ended before the groups could be left out one by one: what carries the "
-                "effect is not known, only that all together help."
+                f"The budget ended before {len(states)} groups of remedies could be left out one "
+                "by one: what carries the effect is not known, only that all together help. About "
+                f"--budget {minutes}m would do."
             )
             return {}
         repetitions: list[Repetition] = []
@@ -259,7 +265,14 @@ class _Run:
         return measured
 
     def _left_s(self) -> float:
-        return self._end_s - time.monotonic()
+        return self._began_s + self._budget_s - time.monotonic()
+
+    def _enough_min(self, n_pairs: int, n_groups: int) -> int:
+        """Guess the budget, in minutes, in which groups are left out and what is left confirmed."""
+        so_far_s = time.monotonic() - self._began_s
+        parts_s = n_pairs * self._one_s(1 + n_groups)
+        confirm_s = LOOKS[0].n_pairs * self._one_s(3)
+        return ceil((so_far_s + parts_s + confirm_s) / 60)
 
     def _one_s(self, n_states: int) -> float:
         return self._seconds.get(n_states, self._bench.seconds(n_states))
