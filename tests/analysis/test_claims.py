@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from taut.analysis.claim_words import change_words, times_words
 from taut.analysis.claims import (
     ERROR,
     LEAST_RUNS,
@@ -142,3 +143,12 @@ def test_what_differs_by_more_than_runs_do_is_found():
     ]
 
     assert sum(claims == [Said.MORE] * 7 for claims in found) >= 45
+
+
+def test_a_small_effect_that_is_claimed_is_told_from_none():
+    evidence = compare_pairs([0.004 + 0.0001 * n for n in range(-3, 4)])
+    [judged] = judge_table([evidence])
+
+    interval = "95 % interval 1.004 to 1.004"
+    assert change_words(evidence, judged) == f"1.004 times longer, {interval}"
+    assert times_words(evidence, judged, "eager") == f"1.004 times eager, {interval}"

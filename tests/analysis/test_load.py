@@ -8,6 +8,7 @@ from taut.analysis.load import load_words, main_load, rate_words, share_words
     ("share", "words"),
     [
         (0, "0 %"),
+        (1e-7, "0.00001 %"),
         (0.0000012, "0.00012 %"),
         (0.0312, "3.1 %"),
         (0.508, "51 %"),

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
-from taut.analysis.paired import hodges_lehmann, least_pairs, paired_ratio, signed_rank_p
+from taut.analysis.paired import (
+    factor,
+    hodges_lehmann,
+    least_pairs,
+    paired_ratio,
+    signed_rank_p,
+)
 
 differences = st.lists(
     st.floats(-5, 5, allow_nan=False).filter(lambda d: abs(d) > 1e-6),
@@ -74,3 +80,18 @@ def test_where_nothing_differs_it_claims_no_more_than_it_may():
     # At seven pairs the test can only say 2 / 128 = 1.6 %; four standard deviations above it.
     p = 2 / 128
     assert claimed <= sets * p + 4 * (sets * p * (1 - p)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (1.0, "1.00"),
+        (1.004, "1.004"),
+        (0.0031, "0.0031"),
+        (2.0, "2.00"),
+        (12.34, "12"),
+        (345.6, "346"),
+    ],
+)
+def test_a_factor_is_neither_nothing_nor_one_that_is_not(ratio: float, words: str) -> None:
+    assert factor(ratio) == words

@@ -38,6 +38,14 @@ def test_a_whole_trial_is_one_line():
     assert line == f"{trial.name}: p50 900 ns, p99 1.50 µs, lost 0 %, generator late 0.1 %"
 
 
+def test_a_trial_that_lost_nearly_all_did_not_lose_all():
+    line = trial_line(
+        make().trials[0], TrialDocument(status="whole"), replace(FIGURES, loss_ratio=0.9997)
+    )
+
+    assert "lost 99.97 %" in line
+
+
 def test_a_failed_trial_says_why():
     trial = make().trials[0]
 

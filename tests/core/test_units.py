@@ -161,6 +161,24 @@ def test_large_numbers_are_no_powers_of_ten(value: float, n: int, text: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("value", "unlike", "text"),
+    [
+        (1.0, 1, "1"),
+        (1.004, 1, "1.004"),
+        (0.99996, 1, "0.99996"),
+        (1 + 1e-12, 1, "1"),
+        (99.97, 100, "99.97"),
+        (0.00001, 100, "0.00001"),
+        (2.8e-6, None, "0.0000028"),
+    ],
+)
+def test_what_is_nearly_a_round_number_is_told_from_it(
+    value: float, unlike: float | None, text: str
+) -> None:
+    assert digits_of(value, unlike=unlike) == text
+
+
+@pytest.mark.parametrize(
     ("ns", "text"),
     [(500_000_000, "500 ms"), (2_500_000_000, "2.50 s"), (200_000_000_000, "3 min 20 s")],
 )

@@ -55,6 +55,23 @@ def test_terminal_has_each_part_with_its_share(with_budget):
     assert "1 packet in 4 stamped, 25,000 with all stamps; 2 without some; 3 lost: hop 2." in lines
 
 
+def test_no_part_is_said_to_be_nothing_or_all_that_is_not(analysed):
+    run, analysis = analysed
+    parts = (
+        BudgetPart("generator to hop 1", "link", {"mean": 4.0, "p99": 0.0}),
+        BudgetPart("hop 1", "element", {"mean": 1_996.0, "p99": 10_000.0}),
+    )
+    budget = replace(BUDGET, parts=parts)
+    rows = [
+        replace(row, budgets=(budget,)) if row.called == "eager" else row
+        for row in analysis.variants
+    ]
+
+    out = " ".join(printed((run, replace(analysis, variants=tuple(rows)))).split())
+
+    assert "generator to hop 1 4 ns 0.2 % 0 ns 0 % hop 1 2.00 µs 99.8 % 10 µs 100 %" in out
+
+
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_fits_the_terminal(with_budget, width):
     assert max(map(len, printed(with_budget, width).splitlines())) <= width

@@ -50,6 +50,10 @@ def run(tmp_path):
         ({"two_bands": True}, "eager at 100 kpkt/s, 64 B has medians of 900 ns, 1.50 µs."),
         ({"rate_ok": False, "unsent": 7}, "64 B had 99 % of it, 7 packets unsent."),
         (
+            {"rate_ok": False, "achieved_pps": 99_999.9, "unsent": 1},
+            "64 B had 99.9999 % of it, 1 packet unsent.",
+        ),
+        (
             {"rate_ok": False, "achieved_pps": 1e5, "warm_up": {"unsent": 3}},
             "64 B had 100 % of it, 3 packets unsent in the warm-up.",
         ),

@@ -18,7 +18,7 @@ def times_words(evidence: Evidence, judged: Judged, than: str) -> str:
     if evidence.gone is not None:
         of_than, own = map(share_words, evidence.gone)
         return f"not compared with {than}: {own} lost or not sent, {of_than} there"
-    times = digits_of(exp(evidence.estimate))
+    times = _times(evidence.estimate)
     said = f"like {than}" if times == "1" else f"{times} times {than}"
     if evidence.low is None or evidence.high is None:
         if evidence.n_runs == (1, 1):
@@ -48,10 +48,9 @@ def change_words(evidence: Evidence, judged: Judged) -> str:
     if judged.said is Said.NOTHING or evidence.low is None or evidence.high is None:
         return "no difference shown"
     if judged.said is Said.MORE:
-        longer = digits_of(exp(evidence.estimate))
-        return f"{longer} times longer, {_interval(evidence.low, evidence.high)}"
+        return f"{_times(evidence.estimate)} times longer, {_interval(evidence.low, evidence.high)}"
     interval = _interval(-evidence.high, -evidence.low)
-    return f"{digits_of(exp(-evidence.estimate))} times shorter, {interval}"
+    return f"{_times(-evidence.estimate)} times shorter, {interval}"
 
 
 def _interval(low: float, high: float) -> str:
@@ -59,7 +58,11 @@ def _interval(low: float, high: float) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    return f"{digits_of(exp(low))} to {digits_of(exp(high))}"
+    return f"{_times(low)} to {_times(high)}"
+
+
+def _times(log_ratio: float) -> str:
+    return digits_of(exp(log_ratio), unlike=1)
 
 
 def _runs(evidence: Evidence) -> str:

@@ -32,7 +32,8 @@ def _overload(row: Variant, lowest_p50_ns: int | None) -> str | None:
     if row.loss_ratio > LOSS:
         return f"{share_words(row.loss_ratio)} lost"
     if row.achieved_pps < RATE * row.offered_pps:
-        return f"{100 * row.achieved_pps / row.offered_pps:.3g} % of the rate achieved"
+        achieved = digits_of(100 * row.achieved_pps / row.offered_pps, unlike=100)
+        return f"{achieved} % of the rate achieved"
     p50 = row.latency.p50_ns
     if p50 is not None and lowest_p50_ns and p50 > P50_FACTOR * lowest_p50_ns:
         return f"median {digits_of(p50 / lowest_p50_ns, 2)} times the lowest rate's"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from taut.core.units import digits_of
 from taut.records.documents.load import Load
 from taut.records.documents.results import Variant
 
@@ -92,7 +93,7 @@ def share_words(share: float) -> str:
     """Write a share (0 to 1) in percent, two significant digits; 0 and 100 % only where exact."""
     percent = 100 * share
     if share in (0, 1) or percent < 10:
-        return f"{percent:.2g} %" if share != 1 else "100 %"
+        return f"{digits_of(percent, 2)} %" if share != 1 else "100 %"
     return f"{min(percent, 99.9):.0f} %" if percent < 99 else f"{min(percent, 99.9):.1f} %"
 
 
@@ -104,8 +105,8 @@ def achieved_share(row: Variant) -> float:
 def achieved_words(row: Variant) -> str:
     """Say how much of its rate a row had, and what was not sent."""
     unsent = [(row.unsent, ""), (row.warm_up.unsent, " in the warm-up")]
-    more = [f", {n:,} packets unsent{where}" for n, where in unsent if n]
-    return f"{100 * achieved_share(row):.4g} % of it{''.join(more)}"
+    more = [f", {n:,} packet{'s' if n > 1 else ''} unsent{where}" for n, where in unsent if n]
+    return f"{digits_of(100 * achieved_share(row), 4, unlike=100)} % of it{''.join(more)}"
 
 
 def loads_in_order(variants: Sequence[Variant]) -> list[LoadKey]:

@@ -15,6 +15,7 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
+from taut.core.units import digits_of
 from taut.records.documents.trim import PairedRatio
 
 
@@ -41,7 +42,9 @@ def paired_ratio(log_ratios: Sequence[float], confidence: float) -> PairedRatio:
 
 
 def factor(ratio: float) -> str:
-    """Write a factor with two or three digits."""
+    """Write a factor with two or three digits, and as many more as tell it from 1."""
+    if ratio < 0.1 or round(ratio, 2) == 1 != ratio:
+        return digits_of(ratio, unlike=1)
     return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}" if ratio >= 10 else f"{ratio:.2f}"
 
 

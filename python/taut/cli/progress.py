@@ -10,7 +10,7 @@ from contextlib import suppress
 from rich.console import Console
 
 from taut.cli.unread import PatientConsole, unread_is_dropped
-from taut.core.units import duration_words, format_ns
+from taut.core.units import digits_of, duration_words, format_ns
 from taut.experiment.plan import Plan, Trial
 from taut.experiment.quick_figures import QuickFigures
 from taut.records.documents.trial import Failure, TrialDocument
@@ -159,8 +159,12 @@ def trial_line(trial: Trial, document: TrialDocument, figures: QuickFigures | No
         f"{name} {'none' if value is None else format_ns(value)}"
         for name, value in (("p50", figures.p50_ns), ("p99", figures.p99_ns))
     ]
-    parts.append(f"lost {100 * figures.loss_ratio:.3g} %")
+    parts.append(f"lost {_percent(figures.loss_ratio)} %")
     if figures.unsent:
         parts.append(f"unsent {figures.unsent}")
-    parts.append(f"generator late {100 * figures.void_ratio:.3g} %")
+    parts.append(f"generator late {_percent(figures.void_ratio)} %")
     return f"{trial.name}: {', '.join(parts)}"
+
+
+def _percent(share: float) -> str:
+    return digits_of(100 * share, unlike=100)

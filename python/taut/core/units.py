@@ -9,6 +9,7 @@ against. Only text from outside goes through here: inside, times and rates are n
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from math import isclose
 from typing import Literal
 
 from taut.core.errors import InputError
@@ -170,9 +171,14 @@ def _three_digits(value: float) -> str:
     return f"{value:.{decimals}f}"
 
 
-def digits_of(value: float, n: int = 3) -> str:
-    """Write a number with so many significant digits, large ones in full: 0.123, 20,000."""
-    text = f"{value:.{n}g}"
+def digits_of(value: float, n: int = 3, *, unlike: float | None = None) -> str:
+    """Write a number with so many significant digits, in full: 0.123, 20,000, 0.00001.
+
+    With as many more as tell it from `unlike`, where it is not that: 1.0004, 99.998.
+    """
+    while unlike is not None and float(f"{value:.{n}g}") == unlike and not isclose(value, unlike):
+        n += 1
+    text = f"{Decimal(f'{value:.{n}g}'):f}"
     return f"{float(text):,.0f}" if abs(float(text)) >= 10**n else text
 
 

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from taut.analysis.load import load_words
+from taut.core.units import digits_of
 from taut.records.documents.budget import Budget, BudgetColumn
 from taut.report import cells
 from taut.report.columns import Row, numbers, print_columns, words
@@ -80,7 +81,10 @@ def _told(device: Device, budget: Budget) -> Told:
 
 def _cell(ns: float, column: BudgetColumn) -> str:
     share = 100 * ns / column.latency_ns if column.latency_ns else 0
-    return f"{cells.time(ns)} {share:3.0f} %"
+    # As short as they are, no part is said to be nothing, or all, that is not.
+    is_exact = round(share) not in (0, 100) or share in (0, 100)
+    text = f"{share:.0f}" if is_exact else digits_of(share, 2, unlike=100)
+    return f"{cells.time(ns)} {text:>3} %"
 
 
 def _note(budget: Budget) -> str:

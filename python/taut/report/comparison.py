@@ -18,10 +18,11 @@ from taut.report.paragraph import INDENT, print_paragraph, print_whole
 
 COLUMNS = ("", "A", "B", "improvement", "95 % interval", "B is")
 LEGEND = (
-    "A, B: medians of the repetitions. Improvement: (A - B) / A of service latency, so above zero "
-    "B is faster, with its interval over the repetitions. A claim is corrected for all figures of "
-    "the table; grey: nothing can be claimed. A and B were not taken in turn: what the machine did "
-    "differently between them is in the difference, too."
+    "A, B: medians of the repetitions, of min and max the least and the greatest. Improvement: "
+    "(A - B) / A of service latency, so above zero B is faster, with its interval over the "
+    "repetitions; A - B is their Hodges-Lehmann estimate where there is an interval. A claim is "
+    "corrected for all figures of the table; grey: nothing can be claimed. A and B were not taken "
+    "in turn: what the machine did differently between them is in the difference, too."
 )
 WITHOUT_VOID = "Packets that the generator itself held up are left out (--without-void)."
 

@@ -323,9 +323,9 @@ def words_of(compared: Compared) -> str:
         return "too few pairs to say"
     if compared.losses is not None:
         return f"not shown: {compared.losses}"
-    interval = f"{digits_of(effect.low)} to {digits_of(effect.high)}"
+    ratio, low, high = (digits_of(x, unlike=1) for x in (effect.ratio, effect.low, effect.high))
     numbers = (
-        f"{digits_of(effect.ratio)} times, {100 * effect.confidence:.3g} % interval {interval}, "
+        f"{ratio} times, {100 * effect.confidence:.3g} % interval {low} to {high}, "
         f"p = {effect.p_value:.2g}, {effect.n_pairs} pairs"
     )
     if compared.verdict is Verdict.NOT_SHOWN:

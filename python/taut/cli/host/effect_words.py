@@ -50,7 +50,7 @@ def _row(figure: FigureOfEffect) -> list[Text | str]:
     name, effect, shown = figure.name, figure.effect, figure.shown
     is_ratio = figure.scale == Scale.RATIO
     off, on = ((cells.time if is_ratio else _percent)(value) for value in (figure.off, figure.on))
-    number = _ratio if is_ratio else _points
+    number = factor if is_ratio else _points
     if effect is None:
         estimate = interval = cells.NOTHING
     else:
@@ -58,10 +58,6 @@ def _row(figure: FigureOfEffect) -> list[Text | str]:
         interval = f"{number(effect.low)} to {number(effect.high)}"
     label = name if is_ratio else f"{name}, on - off"
     return [label, off, on, estimate, interval, Text(shown, style=_STYLES.get(shown, ""))]
-
-
-def _ratio(ratio: float) -> str:
-    return factor(ratio) if ratio >= 0.1 else f"{ratio:.2g}"
 
 
 def _percent(share: float | None) -> str:
