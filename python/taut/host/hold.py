@@ -13,7 +13,7 @@ from types import FrameType
 from taut.core.errors import InputError, TautError
 from taut.host.host import Host
 from taut.host.settings.held_latency import DEVICE, PID_FILE, Holder, find_holder
-from taut.host.settings.thread_affinity import start_ticks
+from taut.host.threads import start_ticks
 
 _LARGEST_US = 2**31 - 1
 

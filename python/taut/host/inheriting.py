@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from taut.core.cpus import CpuSet, cores_in
 from taut.host.host import Host
 from taut.host.journal_lines import Entry
-from taut.host.settings.thread_affinity import ThreadAffinity, start_ticks
+from taut.host.settings.thread_affinity import ThreadAffinity
+from taut.host.threads import start_ticks
 from taut.host.writer import Writer
 
 

@@ -72,9 +72,7 @@ def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
     """Read a thread; None when it is gone or what /proc says makes no sense."""
     stat = read_of_thread(host, pid, tid, "stat") or ""
     status = read_of_thread(host, pid, tid, "status") or ""
-    # The name may hold blanks and parentheses.
-    head, _, tail = stat.rpartition(")")
-    fields = tail.split()
+    fields = stat_fields(stat)
     allowed = cores_in(status_field(status, "Cpus_allowed_list"))
     if not allowed or len(fields) < 39:
         return None
@@ -82,7 +80,7 @@ def read_thread(host: Host, pid: int, tid: int) -> Thread | None:
         return Thread(
             pid=pid,
             tid=tid,
-            comm=head.partition("(")[2],
+            comm=comm_of(stat),
             start_ticks=int(fields[19]),
             flags=int(fields[6]),
             last_core=int(fields[36]),
@@ -98,6 +96,22 @@ def read_of_thread(host: Host, pid: int, tid: int, name: str) -> str | None:
     """Give a file of a thread: /proc/TID is not listed but there; a copied machine may lack it."""
     text = host.read(f"/proc/{tid}/{name}")
     return host.read(f"/proc/{pid}/task/{tid}/{name}") if text is None else text
+
+
+def start_ticks(host: Host, thread: int) -> int | None:
+    """When a thread or process started, in clock ticks since boot; None when there is none."""
+    fields = stat_fields(host.read(f"/proc/{thread}/stat") or "")
+    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else None
+
+
+def stat_fields(stat: str) -> list[str]:
+    """Give the fields of a stat (proc(5)) from the third on: the second may hold blanks."""
+    return stat.rpartition(")")[2].split()
+
+
+def comm_of(stat: str) -> str:
+    """Give the name in a stat, which may hold parentheses."""
+    return stat.rpartition(")")[0].partition("(")[2]
 
 
 def status_field(status: str, name: str) -> str | None:

@@ -16,9 +16,9 @@ from taut.host.audit import as_document, check_cores, find_situation, run_audit
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
 from taut.host.settings.cpuset_partition import cpuset_root
-from taut.host.settings.thread_affinity import start_ticks
 from taut.host.situation import Situation
 from taut.host.state import HostStates, describe_applied, refuse_applied
+from taut.host.threads import start_ticks
 from taut.host.writer import Writer
 from taut.records.documents.manifest import ProcessOfRun, SpecOfRun, ThreadOfRun
 from taut.records.manifest import make_manifest, write_manifest

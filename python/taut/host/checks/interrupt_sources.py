@@ -21,7 +21,7 @@ from taut.host.setting import Change
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.situation import Role, TraceEvent
 from taut.host.table import EVERYWHERE, MAJOR, MINIMAL, MINOR, Check, boot, by_hand, now
-from taut.host.threads import Thread
+from taut.host.threads import Thread, stat_fields
 from taut.host.view import CPU, NOHZ_FULL, View, mask_in
 
 _UNIT = "irqbalance.service"
@@ -190,7 +190,7 @@ def _priority(see: View) -> int | None:
     found = []
     for pid in see.situation.processes:
         for path in see.paths(f"/proc/{pid}/task/*/stat"):
-            fields = (see.read(path) or "").rpartition(")")[2].split()
+            fields = stat_fields(see.read(path) or "")
             if len(fields) > 38 and fields[37].isdigit() and fields[38].isdigit():
                 found.append(int(fields[37]) if int(fields[38]) in REAL_TIME else 0)
     return max(found, default=None)

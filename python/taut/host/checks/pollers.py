@@ -12,7 +12,7 @@ from taut.host.checks._tracing import most_common, need_events
 from taut.host.setting import Change
 from taut.host.situation import Role
 from taut.host.table import CRITICAL, MINOR, WITH_CONTAINERS, Check, by_hand, now
-from taut.host.threads import Thread, some, status_field, threads_of
+from taut.host.threads import Thread, some, stat_fields, status_field, threads_of
 from taut.host.view import WATCH, View
 
 _NOT_HOST = WITH_CONTAINERS - {Role.KVM_HOST}
@@ -49,7 +49,7 @@ def page_faults(see: View) -> Finding:
 
 
 def _faults(stat: str) -> tuple[int, int] | None:
-    fields = stat.rpartition(")")[2].split()
+    fields = stat_fields(stat)
     try:
         return int(fields[7]), int(fields[9])
     except (ValueError, IndexError):

@@ -10,6 +10,7 @@ from taut.host.checks._boot import CMDLINE
 from taut.host.checks._threads import REAL_TIME
 from taut.host.kernel_parameters.facts import read_kernel_facts
 from taut.host.table import CRITICAL, EXTREME, MAJOR, MINIMAL, Check, boot, now, write
+from taut.host.threads import comm_of, stat_fields
 from taut.host.view import NEW_FORMAT, View
 
 _RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
@@ -61,11 +62,11 @@ def _real_time_threads(see: View) -> list[str]:
     found = []
     for process in see.situation.processes:
         for thread in see.names(f"/proc/{process}/task"):
-            head, _, tail = (see.read(f"/proc/{process}/task/{thread}/stat") or "").rpartition(")")
-            fields = tail.split()
+            stat = see.read(f"/proc/{process}/task/{thread}/stat") or ""
+            fields = stat_fields(stat)
             policy = fields[_POLICY] if len(fields) > _POLICY else ""
             if policy.isdecimal() and int(policy) in REAL_TIME:
-                found.append(f"{head.partition('(')[2]} ({thread})")
+                found.append(f"{comm_of(stat)} ({thread})")
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taut.host.host import Host
-from taut.host.settings.thread_affinity import start_ticks
+from taut.host.threads import start_ticks
 from taut.host.writer import Writer
 
 DEVICE = "/dev/cpu_dma_latency"

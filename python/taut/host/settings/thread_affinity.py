@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from taut.core.cpus import cores_in, parse_shown_list
 from taut.host.host import Host
+from taut.host.threads import start_ticks
 from taut.host.writer import Writer
 
 
@@ -54,10 +55,3 @@ def is_online_part(host: Host, in_force: str | None, value: str | None) -> bool:
     """
     online, cores = host.online_cores(), cores_in(value) or ()
     return bool(online) and cores_in(in_force) == tuple(c for c in cores if c in online)
-
-
-def start_ticks(host: Host, thread: int) -> int | None:
-    """When a thread started; None when there is none."""
-    # The name before it may hold blanks and parentheses.
-    fields = (host.read(f"/proc/{thread}/stat") or "").rpartition(")")[2].split()
-    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taut.host.host import Host
-from taut.host.settings.thread_affinity import start_ticks
+from taut.host.threads import start_ticks, stat_fields
 from taut.host.writer import Writer
 
 # sched(7); the numbers are the kernel's (uapi/linux/sched.h).
@@ -30,7 +30,7 @@ class ThreadScheduler:
         """Give fields 40 and 41 of its stat (proc(5)); None once the thread is gone."""
         if start_ticks(host, self.thread) != self.start_ticks:
             return None
-        fields = (host.read(f"/proc/{self.thread}/stat") or "").rpartition(")")[2].split()
+        fields = stat_fields(host.read(f"/proc/{self.thread}/stat") or "")
         priority, policy = int(fields[37]), int(fields[38])
         names = {number: name for name, number in POLICIES.items()}
         return f"{names.get(policy, policy)} {priority}"
