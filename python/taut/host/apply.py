@@ -7,6 +7,7 @@ read again.
 
 import errno
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -92,18 +93,11 @@ def apply_changes(
         if not open_wishes:
             return ApplyReport(already)
         entries = journal.begin([_record(host, wish) for wish in open_wishes], holder)
-        results = []
-        made = _Made()
-        for place, wish in enumerate(open_wishes):
-            entry = entries[place] = _seen_again(host, entries[place], made)
-            made.add(entry)
-            journal.writing(entry)
-            results.append(_apply(host, writer, journal, wish, entry))
-            if results[-1].outcome is Outcome.FAILED and not keep_going:
-                taken_back = undo(host, writer, journal, generations=[entry.generation])
-                return ApplyReport([*already, *results], taken_back)
-        _settle(host, journal, entries, results)
-        return ApplyReport([*already, *results])
+        results = _make(host, writer, journal, open_wishes, entries, keep_going=keep_going)
+        taken_back = None
+        if not keep_going and any(result.outcome is Outcome.FAILED for result in results):
+            taken_back = undo(host, writer, journal, generations=[entries[0].generation])
+        return ApplyReport([*already, *results], taken_back)
 
 
 def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]]:
@@ -171,17 +165,60 @@ def _seen_again(host: Host, entry: Entry, made: _Made) -> Entry:
     )
 
 
+def _make(
+    host: Host,
+    writer: Writer,
+    journal: Journal,
+    wishes: Sequence[Wish],
+    entries: list[Entry],
+    *,
+    keep_going: bool,
+) -> list[Result]:
+    """Make the changes in order, up to the first that fails unless `keep_going`."""
+    results: list[Result] = []
+    made = _Made()
+    for place, wish in enumerate(wishes):
+        entry = entries[place] = _seen_again(host, entries[place], made)
+        made.add(entry)
+        results.append(_apply(host, writer, journal, wish, entry))
+        if results[-1].outcome is Outcome.FAILED and not keep_going:
+            return results
+    try:
+        _settle(host, journal, entries, results)
+    except OSError as error:
+        note = _not_noted(journal, error)
+        results[-1] = replace(results[-1], outcome=Outcome.FAILED, note=note)
+    return results
+
+
 def _apply(host: Host, writer: Writer, journal: Journal, wish: Wish, entry: Entry) -> Result:
+    """Make one change. Where the journal cannot tell of it, it is not made, or back at once."""
+    setting = entry.setting
+    try:
+        journal.writing(entry)
+    except OSError as error:
+        note = _not_noted(journal, error)
+        return Result(wish, entry.old, setting.read(host), Outcome.FAILED, note)
     outcome, note = Outcome.IN_FORCE, ""
     try:
-        entry.setting.write(writer, entry.wanted)
+        setting.write(writer, entry.wanted)
     except OSError as error:
-        outcome, note = _refusal(entry.setting, error)
+        outcome, note = _refusal(setting, error)
     entry = _read_again(host, replace(entry, refusal=note))
-    journal.wrote(entry)
+    try:
+        journal.wrote(entry)
+    except OSError as error:
+        with suppress(OSError):
+            setting.write(writer, entry.old)
+        note = _not_noted(journal, error)
+        return Result(wish, entry.old, setting.read(host), Outcome.FAILED, note)
     if outcome is Outcome.IN_FORCE:
         outcome, note = _judged(entry)
     return Result(wish, entry.old, entry.in_force, outcome, note)
+
+
+def _not_noted(journal: Journal, error: OSError) -> str:
+    return f"{journal.path} cannot be written: {error.strerror or error}"
 
 
 def _refusal(setting: Setting, error: OSError) -> tuple[Outcome, str]:

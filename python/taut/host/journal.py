@@ -11,6 +11,7 @@ The next apply drops changes that a reboot took back; changes of files stay in t
 their first old values, however many boots later they are undone.
 """
 
+import errno
 import fcntl
 import os
 import time
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import IO
 
 from taut.core.errors import InputError, TautError
 from taut.core.files import write_whole
@@ -66,7 +68,7 @@ class Journal:
     def locked(self) -> Iterator[None]:
         """Keep other applies and undos out; the kernel releases the lock if we die."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
+        with self._open_lock() as lock:
             end = time.monotonic() + _LOCK_WAIT_S
             while not _is_locked(lock.fileno()):
                 if time.monotonic() > end:
@@ -178,6 +180,16 @@ class Journal:
         self._sync_folder()
         return target
 
+    def _open_lock(self) -> IO[str]:
+        path = self.folder / "lock"
+        try:
+            return path.open("w")
+        except OSError:
+            if not path.exists():
+                raise
+            # A file system that is read-only by now must not keep undo from its work.
+            return path.open()
+
     def _lines_of(self, entries: Sequence[Entry]) -> str:
         if not entries:
             return ""
@@ -185,10 +197,16 @@ class Journal:
         return lines_of(self.path.read_bytes(), places)
 
     def _append(self, record: JournalRecord) -> None:
+        """Add a line, whole. OSError: there is no room for it, or nothing can be written."""
         self._cut_torn_line()
+        line = make_line(record).encode()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
-            os.write(descriptor, make_line(record).encode())
+            while line:
+                n_written = os.write(descriptor, line)
+                if n_written == 0:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                line = line[n_written:]
         finally:
             os.close(descriptor)
 

@@ -6,6 +6,7 @@ again. Files put in place for a boot can be taken back alone: what is in force n
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -61,6 +62,8 @@ class UndoReport:
     failed: list[Touched] = field(default_factory=list)
     complaints: Sequence[str] = ()
     archive: Path | None = None
+    still_listed: str = ""
+    """Why the journal still lists what is taken back: it cannot be written; empty: it does not."""
     is_refused: bool = False
     was_empty: bool = False
 
@@ -105,10 +108,13 @@ def undo(
     report.widened, report.inheriting = give_back(host, writer, ours)
     _verify(host, writer, ours, report)
     report.still_booted = still_with_ours(host, ours)
-    if others:
-        _leave(journal, contents, others, report)
-    else:
-        _close(journal, contents, generations, report, force=force)
+    try:
+        if others:
+            _leave(journal, contents, others, report)
+        else:
+            _close(journal, contents, generations, report, force=force)
+    except OSError as error:
+        report.still_listed = f"{journal.path}: {error.strerror or error}"
     return report
 
 
@@ -246,7 +252,9 @@ def _restore(
     elif now == entry.old and not others:
         report.was_as_before.append(entry.setting)
         return
-    journal.undoing(entry)
+    # A journal that cannot be written must not keep the host as it is.
+    with suppress(OSError):
+        journal.undoing(entry)
     if not has_gone and now != entry.old:
         _put(writer, entry.setting, entry.old)
         report.restored.append(entry.setting)
@@ -330,10 +338,9 @@ def _close(
         return
     known = {entry.generation for entry in contents.entries}
     done = known if generations is None else known & set(generations)
-    left = known - done
-    if not contents.complaints:
-        for generation in sorted(done):
-            journal.undone(generation)
-    if left or not journal.is_there or (contents.complaints and not force):
-        return
-    report.archive = journal.archive("corrupt" if contents.complaints else "undone")
+    if known - done:
+        if not contents.complaints:
+            for generation in sorted(done):
+                journal.undone(generation)
+    elif journal.is_there and (force or not contents.complaints):
+        report.archive = journal.archive("corrupt" if contents.complaints else "undone")

@@ -64,7 +64,7 @@ def undo(
         raise TautError(
             f"undo: somebody else changed {names}; nothing was written, --force puts them back too"
         )
-    if not report.is_good:
+    if not report.is_good or report.still_listed:
         raise typer.Exit(1)
 
 
@@ -106,6 +106,12 @@ def print_undo(console: Console, report: UndoReport) -> None:
     print_paragraph(console, counts)
     if report.archive is not None:
         print_paragraph(console, f"The journal is put aside: {report.archive}")
+    elif report.still_listed:
+        print_paragraph(
+            console,
+            f"{report.still_listed}: it still lists what is put back; once it can be written, "
+            "`taut host undo` puts it aside.",
+        )
     elif report.complaints:
         print_paragraph(console, "The journal stays where it is; undo --force puts it aside.")
 
