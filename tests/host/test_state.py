@@ -135,6 +135,42 @@ def test_a_state_whose_change_failed_is_tried_again(tmp_path: Path) -> None:
         assert host.read(TIMEOUT) == "600"
 
 
+def test_a_state_whose_entering_was_refused_is_not_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taut.host.journal._LOCK_WAIT_S", 0.0)
+    host = tree(tmp_path, FILES)
+
+    with states(host) as run:
+        with Journal(host).locked(), pytest.raises(TautError, match="is at work"):
+            run.enter(ONLY)
+        assert run.read_in_force().n_changes == 0
+        run.enter(ONLY)
+        assert host.read(INTERVAL) == "120"
+
+    assert host.read(INTERVAL) == "1"
+
+
+def test_what_was_changed_before_an_error_is_put_back(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    left = [INTERVAL]
+
+    class Failing(TreeWriter):
+        def write_file(self, path: str, text: str) -> None:
+            super().write_file(path, text)
+            if path in left:
+                left.remove(path)
+                raise RuntimeError("as a fault of taut would")
+
+    with states(host, Failing(host)) as run:
+        with pytest.raises(RuntimeError):
+            run.enter(ONLY)
+        assert host.read(INTERVAL) == "120"
+        run.enter(FOUND)
+        assert machine(tmp_path) == before
+
+
 def test_a_host_that_cannot_be_put_back_is_never_taken_for_one_as_found(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
     run = states(host)

@@ -89,6 +89,9 @@ class HostStates:
     holder: str
     """The run's name in the journal; never empty, which would mean an apply by hand."""
     _entered: Entered | None = field(default=None, init=False)
+    """The state in force, whole; None: none is, or nobody knows."""
+    _is_changed: bool = field(default=False, init=False)
+    """Whether there may be changes to take back."""
     _had_journal: bool = field(default=False, init=False)
 
     def __enter__(self) -> Self:
@@ -103,21 +106,21 @@ class HostStates:
         if self._entered is not None and self._entered.state == wanted:
             return self._entered
         self.leave()
-        if wanted.is_as_found:
-            self._entered = Entered(wanted)
-            return self._entered
+        self._entered = Entered(wanted) if wanted.is_as_found else self._make(wanted)
+        return self._entered
+
+    def _make(self, wanted: HostState) -> Entered:
         situation = self.situation()
         plan = plan_state(self.host, situation, wanted)
         wishes = wishes_of(plan, wanted)
         _refuse_partition(self.host, wanted, wishes)
-        # Noted before it is made: after an interruption, leave() takes back what was made.
-        self._entered = Entered(wanted, (), plan)
+        # Noted before it is made: after an interruption or an error leave() takes back what was.
+        self._is_changed = True
         with undisturbed():
             report = apply_changes(self.host, self.writer, wishes, holder=self.holder)
-            self._entered = Entered(wanted, report.results, plan)
         bad = [result for result in report.results if result.outcome is Outcome.FAILED]
         if not bad:
-            return self._entered
+            return Entered(wanted, report.results, plan)
         first = bad[0]
         said = (
             f"host {wanted.name!r}: {first.wish.remedy}: {first.wish.change.setting.name}: "
@@ -125,17 +128,16 @@ class HostStates:
         )
         if report.undone is not None and not report.undone.is_good:
             raise HostStateError(f"{said}, and not all was put back: `taut host undo`")
-        # All is taken back: who wants it once more tries once more.
-        self._entered = None
         raise TautError(said)
 
     def leave(self) -> None:
         """Put the host back as it was found; HostStateError where somebody else changed it."""
-        if self._entered is not None and not self._entered.state.is_as_found:
+        self._entered = None
+        if self._is_changed:
             with undisturbed():
                 take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
         # Only now: a host that could not be put back is not as found.
-        self._entered = None
+        self._is_changed = False
 
     def read_in_force(self) -> InForce:
         """Say what of the state entered is in force now, as read from the machine."""
@@ -231,6 +233,8 @@ def refuse_applied(host: Host) -> None:
 def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = True) -> UndoReport:
     """Undo what a holder changed; HostStateError: something is not as it was."""
     journal = Journal(host)
+    if not journal.is_there:
+        return UndoReport(was_empty=True)
     with journal.locked():
         ours = {entry.generation for entry in journal.load().entries if entry.holder == holder}
         if not ours:
