@@ -1,8 +1,10 @@
 """States of a host: entered, verified and left through the journal, whatever happens."""
 
+import errno
 import os
 import signal
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -183,6 +185,49 @@ def test_a_host_that_cannot_be_put_back_is_never_taken_for_one_as_found(tmp_path
     put(tmp_path, INTERVAL, "120\n")
 
     run.enter(FOUND)
+    assert host.read(INTERVAL) == "1"
+
+
+def test_a_state_is_left_however_long_another_has_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taut.host.journal._LOCK_WAIT_S", 0.0)
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    is_taken = threading.Event()
+
+    def have_it() -> None:
+        with Journal(host).locked():
+            is_taken.set()
+            time.sleep(0.3)
+
+    other = threading.Thread(target=have_it)
+    with states(host) as run:
+        run.enter(ONLY)
+        other.start()
+        assert is_taken.wait(60)
+
+    other.join()
+    assert machine(tmp_path) == before
+
+
+def test_a_state_that_cannot_be_left_says_what_puts_the_host_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = tree(tmp_path, FILES)
+    run = states(host)
+    run.enter(ONLY)
+
+    def refuse(_: Journal) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "load", refuse)
+        with pytest.raises(HostStateError, match=r"output error; settings .* `taut host undo`"):
+            run.leave()
+    assert host.read(INTERVAL) == "120"
+
+    run.leave()
     assert host.read(INTERVAL) == "1"
 
 

@@ -65,13 +65,16 @@ class Journal:
         return self.path.exists()
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other applies and undos out; the kernel releases the lock if we die."""
+    def locked(self, *, is_patient: bool = False) -> Iterator[None]:
+        """Keep other applies and undos out; the kernel releases the lock if we die.
+
+        TautError: another one has it for longer than a moment; `is_patient` waits for its end.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._open_lock() as lock:
             end = time.monotonic() + _LOCK_WAIT_S
             while not _is_locked(lock.fileno()):
-                if time.monotonic() > end:
+                if not is_patient and time.monotonic() > end:
                     raise TautError(
                         "another `taut host apply`, `undo` or `effect` is at work; wait for its end"
                     )

@@ -131,13 +131,28 @@ class HostStates:
         raise TautError(said)
 
     def leave(self) -> None:
-        """Put the host back as it was found; HostStateError where somebody else changed it."""
+        """Put the host back as it was found, however long another apply takes.
+
+        HostStateError: it is still changed, by somebody else as well or for an error.
+        """
         self._entered = None
         if self._is_changed:
             with undisturbed():
-                take_back(self.host, self.writer, self.holder, keep_archive=self._had_journal)
+                self._take_back()
         # Only now: a host that could not be put back is not as found.
         self._is_changed = False
+
+    def _take_back(self) -> None:
+        keeps = self._had_journal
+        try:
+            take_back(self.host, self.writer, self.holder, keep_archive=keeps, is_patient=True)
+        except HostStateError:
+            raise
+        except (TautError, OSError) as error:
+            raise HostStateError(
+                f"{error}; settings of this host may still be changed: `taut host undo` puts them "
+                "back"
+            ) from error
 
     def read_in_force(self) -> InForce:
         """Say what of the state entered is in force now, as read from the machine."""
@@ -230,12 +245,22 @@ def refuse_applied(host: Host) -> None:
         )
 
 
-def take_back(host: Host, writer: Writer, holder: str, *, keep_archive: bool = True) -> UndoReport:
-    """Undo what a holder changed; HostStateError: something is not as it was."""
+def take_back(
+    host: Host,
+    writer: Writer,
+    holder: str,
+    *,
+    keep_archive: bool = True,
+    is_patient: bool = False,
+) -> UndoReport:
+    """Undo what a holder changed; HostStateError: something is not as it was.
+
+    `is_patient`: wait as long as another apply or undo takes.
+    """
     journal = Journal(host)
     if not journal.is_there:
         return UndoReport(was_empty=True)
-    with journal.locked():
+    with journal.locked(is_patient=is_patient):
         ours = {entry.generation for entry in journal.load().entries if entry.holder == holder}
         if not ours:
             return UndoReport(was_empty=True)
