@@ -27,6 +27,7 @@ from taut.host.state import (
     refuse_applied,
     take_back,
 )
+from taut.host.undo import undo
 from taut.records.documents.manifest import Applied
 
 INTERVAL = "/proc/sys/vm/stat_interval"
@@ -238,6 +239,21 @@ def test_what_somebody_else_changed_is_seen(tmp_path: Path) -> None:
         run.enter(ONLY)
         put(tmp_path, INTERVAL, "7\n")
         assert run.read_in_force().lost == (INTERVAL,)
+
+
+def test_what_an_undo_took_back_meanwhile_is_lost(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+
+    with states(host) as run:
+        run.enter(TRIMMED)
+        n_changes = run.read_in_force().n_changes
+        with Journal(host).locked():
+            assert undo(host, TreeWriter(host), Journal(host), force=True).is_good
+
+        standing = run.read_in_force()
+
+    assert {INTERVAL, TIMEOUT} <= set(standing.lost)
+    assert (standing.n_changes, standing.n_in_force) == (n_changes, 0)
 
 
 def test_a_killed_runs_settings_carry_its_name_and_go_back(tmp_path: Path) -> None:

@@ -52,6 +52,16 @@ def changed_by_others(host: Host) -> list[str]:
     ]
 
 
+def refuse_held(host: Host, advice: str = "wait for that") -> None:
+    """InputError: a run that is alive has changed settings of the host."""
+    for holder in filter(_is_alive, holders(host)):
+        run, *rest = holder.split(", ")
+        who = f"{run} ({rest[0]})" if rest else run
+        raise InputError(
+            f"{who} has changed settings of this host, and puts them back at its end; {advice}"
+        )
+
+
 def _put_host_back(host: Host) -> list[str]:
     done = []
     for holder in _dead(host):

@@ -161,10 +161,14 @@ class HostStates:
         ours = [one for one in verify(self.host).changes if one.entry.holder == self.holder]
         lost = [one for one in ours if one.standing in (Standing.CHANGED, Standing.LOST)]
         moved = [one for one in lost if isinstance(one.entry.setting, ThreadAffinity)]
+        listed = {one.entry.setting for one in ours}
+        written = self._entered.of(Outcome.IN_FORCE, Outcome.OTHER_VALUE)
+        settings = [result.wish.change.setting for result in written]
+        taken_back = [setting.name for setting in settings if setting not in listed]
         return InForce(
-            n_changes=len(ours),
+            n_changes=len(ours) + len(taken_back),
             n_in_force=sum(one.standing is Standing.IN_FORCE for one in ours),
-            lost=tuple(one.entry.setting.name for one in lost if one not in moved),
+            lost=(*(one.entry.setting.name for one in lost if one not in moved), *taken_back),
             threads_that_moved=len(moved),
         )
 

@@ -1,19 +1,22 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from host_tree import TreeWriter, put, snapshot, tree
+from host_tree import POLL, TreeWriter, put, snapshot, tree
 from taut.cli.host.apply import print_applied
 from taut.cli.host.undo import print_undo
 from taut.cli.main import run_command
+from taut.experiment import leftovers
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
 from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
+from taut.host.state import HostState, HostStates
 from taut.host.undo import Touched, UndoReport
 from terminal import Terminal
 
@@ -175,6 +178,24 @@ def test_undo_of_boot_configuration_leaves_values_and_says_what_is_left_to_do(
     assert host.read(STAT_INTERVAL) == "120"
     assert run_command(["host", "undo", "--boot"]) == 0
     assert capsys.readouterr().out == "Nothing to undo.\n"
+
+
+def test_undo_leaves_what_a_living_run_has_changed_unless_forced(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = HostStates(host, TreeWriter(host), lambda: POLL, leftovers.holder_of("ab12"))
+    run.enter(HostState("one", only=("R06",)))
+
+    assert run_command(["host", "undo"]) == 2
+    assert f"run ab12 (pid {os.getpid()}) has changed settings" in capsys.readouterr().err
+    assert host.read(STAT_INTERVAL) == "120"
+    assert run.read_in_force().lost == ()
+
+    assert run_command(["host", "undo", "--boot"]) == 0
+    assert host.read(STAT_INTERVAL) == "120"
+    assert run_command(["host", "undo", "--force"]) == 0
+    assert host.read(STAT_INTERVAL) == "1"
+    assert run.read_in_force().lost == (STAT_INTERVAL,)
 
 
 def test_undo_of_a_corrupt_journal_says_the_line_and_fails(

@@ -31,14 +31,21 @@ def undo(
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Also what somebody else changed since, and with lost lines."),
+        typer.Option(
+            "--force",
+            help="Also what somebody else changed since, what a run has changed that is alive, and "
+            "with lost lines.",
+        ),
     ] = False,
 ) -> None:
     """Put back the values from before the first apply, in reverse order, and files as well.
 
     Can be called again after a crash, and files are put back any number of boots later. Writes
-    nothing if somebody else changed a value meanwhile.
+    nothing if somebody else changed a value meanwhile, or a run that is alive changed one.
     """
+    # Here, not above: `-h` needs none of it.
+    from taut.experiment import leftovers
+
     need_root("taut host undo")
     host = Host()
     console = Console()
@@ -47,6 +54,8 @@ def undo(
         print_paragraph(console, "Nothing to undo.")
         return
     with journal.locked():
+        if not (force or boot):
+            leftovers.refuse_held(host, "wait for that, or --force")
         report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
     paths = {setting.path for setting in report.restored if isinstance(setting, PlacedFile)}

@@ -183,7 +183,7 @@ class InForce:
     n_changes: int = 0
     n_in_force: int = 0
     lost: tuple[str, ...] = ()
-    """Settings that somebody else has changed meanwhile."""
+    """Settings that somebody else has changed meanwhile, or taken back (`taut host undo`)."""
     threads_that_moved: int = 0
 
 
