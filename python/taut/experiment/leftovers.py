@@ -5,6 +5,8 @@ is counted in, and a program that still runs in a cpuset would keep it.
 """
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from taut.core.errors import InputError
@@ -12,6 +14,7 @@ from taut.host.host import Host
 from taut.host.state import holders, take_back
 from taut.host.writer import Writer
 from taut.testbed import cleanup
+from taut.testbed.core_locks import measuring_on, refuse_others
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
 from taut.testbed.owner import owner_of, pid_namespace, process_start_time
 from taut.testbed.scratch import find_dead, sweep
@@ -35,7 +38,7 @@ def clean(base: Path, host: Host) -> list[str]:
 
     TautError: a setting of the host was changed by somebody else since.
     """
-    return [*_put_host_back(host), *cleanup.clean(base), *remove_leftovers(), *sweep()]
+    return [*put_host_back(host), *cleanup.clean(base), *remove_leftovers(), *sweep()]
 
 
 def changed_by_others(host: Host) -> list[str]:
@@ -52,17 +55,32 @@ def changed_by_others(host: Host) -> list[str]:
     ]
 
 
-def refuse_held(host: Host, advice: str = "wait for that") -> None:
-    """InputError: a run that is alive has changed settings of the host."""
-    for holder in filter(_is_alive, holders(host)):
-        run, *rest = holder.split(", ")
-        who = f"{run} ({rest[0]})" if rest else run
-        raise InputError(
-            f"{who} has changed settings of this host, and puts them back at its end; {advice}"
-        )
+@contextmanager
+def free_to_change(
+    host: Host,
+    *,
+    wait: bool = False,
+    waiting: Callable[[str], None] = lambda _: None,
+    otherwise: str = "",
+) -> Iterator[None]:
+    """Keep measurements off a host while it is changed by hand. InputError: one is under way.
+
+    `wait`: wait for its end instead, and call `waiting` once with the words for whom. `otherwise`
+    ends the advice: ", or --force".
+    """
+    cores = host.online_cores()
+    if not wait:
+        refuse_others(cores, f"wait for its end (--wait){otherwise}")
+    with measuring_on(cores, wait=wait, waiting=waiting):
+        _refuse_held(host, f"wait for that{otherwise}")
+        yield
 
 
-def _put_host_back(host: Host) -> list[str]:
+def put_host_back(host: Host) -> list[str]:
+    """Undo what dead runs changed of the host's settings; say what.
+
+    TautError: a setting was changed by somebody else since.
+    """
     done = []
     for holder in _dead(host):
         done += cleanup.kill_processes(_run_of(holder).removeprefix("run "))
@@ -70,6 +88,16 @@ def _put_host_back(host: Host) -> list[str]:
         if report.restored:
             done.append(f"{len(report.restored)} settings of the host, put back")
     return done
+
+
+def _refuse_held(host: Host, advice: str) -> None:
+    """InputError: a run that is alive has changed settings of the host."""
+    for holder in filter(_is_alive, holders(host)):
+        run, *rest = holder.split(", ")
+        who = f"{run} ({rest[0]})" if rest else run
+        raise InputError(
+            f"{who} has changed settings of this host, and puts them back at its end; {advice}"
+        )
 
 
 def _dead(host: Host) -> list[str]:

@@ -28,16 +28,14 @@ def busy_cores(cores: Iterable[int]) -> CpuSet:
     return tuple(core for core in cores if _holder(core) is not None)
 
 
-def refuse_others(cores: Iterable[int]) -> None:
+def refuse_others(cores: Iterable[int], advice: str = "wait for its end") -> None:
     """InputError: another process, of any user, measures on one of the cores of this host.
 
     Called by who is to change the host, under all of them.
     """
     for core in cores:
         if _holder(core) not in (None, os.getpid()):
-            raise InputError(
-                f"{_who(core)}, on this host, whose settings this run changes; wait for its end"
-            )
+            raise InputError(f"{_who(core)}, on this host, whose settings this changes; {advice}")
 
 
 @contextmanager

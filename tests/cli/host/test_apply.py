@@ -1,5 +1,7 @@
 import json
 import os
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from host_tree import POLL, TreeWriter, put, snapshot, tree
 from taut.cli.host.apply import print_applied
 from taut.cli.host.undo import print_undo
 from taut.cli.main import run_command
+from taut.core.errors import InputError
 from taut.experiment import leftovers
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.host import Host
@@ -16,8 +19,9 @@ from taut.host.inheriting import InheritingThread
 from taut.host.journal import Journal
 from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
-from taut.host.state import HostState, HostStates
+from taut.host.state import HostState, HostStates, holders
 from taut.host.undo import Touched, UndoReport
+from taut.testbed.owner import pid_namespace
 from terminal import Terminal
 
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
@@ -29,6 +33,7 @@ FILES = {
 }
 
 
+APPLY = ["host", "apply", "--yes", "--role", "poll-core", "--cores", "2-3", "--only", "R06"]
 LONG = FileSetting("/sys/devices/" + "pci0000:00/" * 12 + "power/control")
 """Wider than any terminal."""
 
@@ -41,6 +46,10 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
         monkeypatch.setattr(f"taut.cli.host.{command}.Host", lambda: found)
     for command in ("apply", "undo"):
         monkeypatch.setattr(f"taut.cli.host.{command}.Writer", TreeWriter)
+    monkeypatch.setattr(leftovers, "Writer", TreeWriter)
+    # The cores of this machine are others': tests beside this one measure there.
+    monkeypatch.setattr(leftovers, "refuse_others", lambda *_: None)
+    monkeypatch.setattr(leftovers, "measuring_on", lambda *_, **__: nullcontext())
     monkeypatch.setattr("os.geteuid", lambda: 0)
     return found
 
@@ -86,9 +95,7 @@ def test_cores_that_cannot_poll_are_refused(host: Host, cores: str) -> None:
 
 
 def test_apply_verify_and_undo_go_round(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
-    apply = ["host", "apply", "--yes", "--role", "poll-core", "--cores", "2-3", "--only", "R06"]
-
-    assert run_command(apply) == 0
+    assert run_command(APPLY) == 0
     assert host.read(STAT_INTERVAL) == "120"
     assert run_command(["host", "verify"]) == 0
     assert run_command(["host", "undo"]) == 0
@@ -99,6 +106,57 @@ def test_apply_verify_and_undo_go_round(host: Host, capsys: pytest.CaptureFixtur
     assert "1 changes made" in said
     assert "1 of 1 changes in force" in said
     assert said.endswith("Nothing to undo.\n")
+
+
+@pytest.mark.parametrize("words", [APPLY, ["host", "undo"]], ids=["apply", "undo"])
+def test_a_host_on_which_somebody_measures_stays_as_it_is(
+    words: list[str],
+    host: Host,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def another_measures(cores: Iterable[int], advice: str) -> None:
+        raise InputError(f"another measures on one of {list(cores)}; {advice}")
+
+    applied(host)
+    monkeypatch.setattr(leftovers, "refuse_others", another_measures)
+    before = snapshot(host.root)
+
+    assert run_command(words) == 2
+    err = capsys.readouterr().err
+    assert "another measures on one of [0, 1, 2, 3]; wait for its end (--wait)" in err
+    assert snapshot(host.root) == before
+
+    assert run_command([*words, "--wait"]) == 0
+
+
+def test_apply_takes_nothing_over_from_a_living_run(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = HostStates(host, TreeWriter(host), lambda: POLL, leftovers.holder_of("ab12"))
+    with run:
+        run.enter(HostState("one", only=("R06",)))
+
+        assert run_command(APPLY) == 2
+        assert f"run ab12 (pid {os.getpid()}) has changed" in capsys.readouterr().err
+
+    assert host.read(STAT_INTERVAL) == "1"
+
+
+def test_apply_puts_back_what_a_dead_run_left_and_its_own_changes_stay(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dead = f"run ab12, pid 999999999, started 1, in {pid_namespace()}"
+    HostStates(host, TreeWriter(host), lambda: POLL, dead).enter(HostState("one", only=("R06",)))
+
+    assert run_command(APPLY) == 0
+    assert "Left by a dead run: 1 settings of the host, put back." in capsys.readouterr().out
+    leftovers.put_host_back(host)
+
+    assert host.read(STAT_INTERVAL) == "120"
+    assert holders(host) == []
+    assert run_command(["host", "undo"]) == 0
+    assert host.read(STAT_INTERVAL) == "1"
 
 
 def test_undo_tells_of_a_kernel_that_came_since(
@@ -187,7 +245,9 @@ def test_undo_leaves_what_a_living_run_has_changed_unless_forced(
     run.enter(HostState("one", only=("R06",)))
 
     assert run_command(["host", "undo"]) == 2
-    assert f"run ab12 (pid {os.getpid()}) has changed settings" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert f"run ab12 (pid {os.getpid()}) has changed settings" in err
+    assert err.endswith("wait for that, or --force\n")
     assert host.read(STAT_INTERVAL) == "120"
     assert run.read_in_force().lost == ()
 

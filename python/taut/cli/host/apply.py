@@ -1,7 +1,9 @@
 """`taut host apply`: make the changes of a plan, each with its old value in the journal."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,14 +13,15 @@ from taut.cli.host.options import CoresOption, DeviceOption, OnlyOption, RoleOpt
 from taut.cli.host.planning import boot_files_of, plan_for, print_plan
 from taut.cli.host.undo import print_undo
 from taut.cli.host.values import need_root, shown
-from taut.cli.options import ProfileOption, YesOption
+from taut.cli.options import ProfileOption, WaitOption, YesOption
 from taut.core.errors import InputError, InterruptedRun
+from taut.experiment import leftovers
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
 from taut.host.boot_files import check_forms, in_force_after, placements, takes_parameters
 from taut.host.host import Host
 from taut.host.state import wishes_of
 from taut.host.writer import Writer
-from taut.report.paragraph import INDENT, print_paragraph
+from taut.report.paragraph import INDENT, print_note, print_paragraph
 
 _COLOURS = {
     Outcome.IN_FORCE: "green",
@@ -56,6 +59,7 @@ def apply(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave what was done when a change fails.")
     ] = False,
+    wait: WaitOption = False,
 ) -> None:
     """Make the changes of `taut host plan`; `taut host undo` takes them back.
 
@@ -68,7 +72,8 @@ def apply(
         raise InputError("taut host apply: nobody to ask on this terminal; add --yes")
     host = Host()
     console = Console()
-    found = plan_for(host, role=role, cores=cores, profile=profile, only=only, device=device)
+    with _free(host, console, wait=wait):
+        found = plan_for(host, role=role, cores=cores, profile=profile, only=only, device=device)
     wishes = wishes_of(found)
     files = boot_files_of(host, found, only=only, forms=form or []) if boot else {}
     wishes += [Wish("boot", change) for change in placements(files)]
@@ -79,12 +84,23 @@ def apply(
     if not wishes:
         print_paragraph(console, "Nothing to change.")
         return
-    report = _apply(host, wishes, keep_going=keep_going)
+    with _free(host, console, wait=wait):
+        report = _apply(host, wishes, keep_going=keep_going)
     print_applied(console, report)
     if boot and report.is_good:
         _print_boot(console, files, is_chosen=bool(form))
     if not report.is_good:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _free(host: Host, console: Console, *, wait: bool) -> Iterator[None]:
+    """Keep measurements off the host, which is then as dead runs found it."""
+    tell = partial(print_note, Console(stderr=True))
+    with leftovers.free_to_change(host, wait=wait, waiting=tell):
+        for line in leftovers.put_host_back(host):
+            print_paragraph(console, f"Left by a dead run: {line}.")
+        yield
 
 
 def print_applied(console: Console, report: ApplyReport) -> None:

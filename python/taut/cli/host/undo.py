@@ -1,12 +1,15 @@
 """`taut host undo`: put back what apply changed, byte for byte."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from functools import partial
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from taut.cli.host.values import need_root, shown
+from taut.cli.options import WaitOption
 from taut.core.errors import TautError
 from taut.host.boot_files import in_force_after
 from taut.host.host import Host
@@ -16,7 +19,7 @@ from taut.host.settings.placed_file import PlacedFile
 from taut.host.undo import Touched, UndoReport
 from taut.host.undo import undo as undo_host
 from taut.host.writer import Writer
-from taut.report.paragraph import INDENT, print_paragraph
+from taut.report.paragraph import INDENT, print_note, print_paragraph
 
 _N_SHOWN = 10
 
@@ -33,15 +36,15 @@ def undo(
         bool,
         typer.Option(
             "--force",
-            help="Also what somebody else changed since, what a run has changed that is alive, and "
-            "with lost lines.",
+            help="Also what somebody else changed since, under a measurement, and with lost lines.",
         ),
     ] = False,
+    wait: WaitOption = False,
 ) -> None:
     """Put back the values from before the first apply, in reverse order, and files as well.
 
     Can be called again after a crash, and files are put back any number of boots later. Writes
-    nothing if somebody else changed a value meanwhile, or a run that is alive changed one.
+    nothing if somebody else changed a value meanwhile, or somebody measures on this host.
     """
     # Here, not above: `-h` needs none of it.
     from taut.experiment import leftovers
@@ -53,9 +56,10 @@ def undo(
     if not journal.is_there:
         print_paragraph(console, "Nothing to undo.")
         return
-    with journal.locked():
-        if not (force or boot):
-            leftovers.refuse_held(host, "wait for that, or --force")
+    tell = partial(print_note, Console(stderr=True))
+    asks = not (force or boot)
+    free = leftovers.free_to_change(host, wait=wait, waiting=tell, otherwise=", or --force")
+    with free if asks else nullcontext(), journal.locked():
         report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
     paths = {setting.path for setting in report.restored if isinstance(setting, PlacedFile)}
