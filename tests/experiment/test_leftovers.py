@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import POLL, TreeWriter, tree
+from host_tree import POLL, TreeWriter, put, tree
 from taut.experiment import leftovers
 from taut.host.host import Host
 from taut.host.state import HostState, HostStates
@@ -21,6 +21,7 @@ FILES = {
 }
 NOBODY = 999_999_999
 """No process: the kernel numbers none so high."""
+DEAD = f"pid {NOBODY}, started 1"
 
 
 @pytest.fixture
@@ -96,20 +97,35 @@ def test_a_journal_of_another_machine_does_not_hide_the_rest(base: Path, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("holder", "said"),
+    ("holder", "ends"),
     [
-        (lambda: leftovers.holder_of("ab12"), ["run ab12 has changed settings of this host: "]),
-        (lambda: f"run ab12, pid {NOBODY}, started 1, in {pid_namespace()}", []),
+        (lambda: leftovers.holder_of("ab12"), ["may go at any moment"]),
+        (lambda: f"run ab12, {DEAD}, in {pid_namespace()}", ["--clean` puts it back"]),
         (lambda: "", []),
     ],
     ids=["alive", "dead", "by hand"],
 )
-def test_a_run_is_warned_of_what_a_living_one_has_changed(
-    holder: Callable[[], str], said: list[str], tmp_path: Path
+def test_a_run_is_warned_of_what_another_has_changed(
+    holder: Callable[[], str], ends: list[str], tmp_path: Path
 ) -> None:
     host = changed_by(holder(), tmp_path / "host")
 
     warned = leftovers.changed_by_others(host)
 
-    assert len(warned) == len(said)
-    assert all(map(str.startswith, warned, said))
+    assert len(warned) == len(ends)
+    assert all(words.startswith("run ab12 has changed settings of this host") for words in warned)
+    assert all(map(str.endswith, warned, ends))
+
+
+def test_what_only_root_can_put_back_is_told_until_a_reboot_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    host = changed_by(f"run ab12, {DEAD}, in {pid_namespace()}", tmp_path / "host")
+
+    assert leftovers.put_host_back(host) == []
+    (words,) = leftovers.changed_by_others(host)
+    assert "it is measured with them, not as found" in words
+
+    put(host.root, "/proc/sys/kernel/random/boot_id", "next\n")
+    assert leftovers.changed_by_others(host) == []

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from taut.core.errors import InputError
 from taut.host.host import Host
+from taut.host.journal import boot_id
 from taut.host.state import holders, take_back
+from taut.host.verify import Standing, verify
 from taut.host.writer import Writer
 from taut.testbed import cleanup
 from taut.testbed.core_locks import measuring_on, refuse_others
@@ -42,17 +44,25 @@ def clean(base: Path, host: Host) -> list[str]:
 
 
 def changed_by_others(host: Host) -> list[str]:
-    """Warn of settings of the host that runs hold which began before: what is found is theirs."""
+    """Warn of settings of the host that other runs have changed: what is found is theirs.
+
+    Of dead ones there are some where only root could have put them back.
+    """
     try:
         found = holders(host)
+        changes = verify(host).changes
     except (InputError, OSError):
         return []  # a journal of another machine, or not ours to read
-    return [
-        f"{_run_of(holder)} has changed settings of this host: it is measured with them, not as "
-        "found, and they may go at any moment"
-        for holder in found
-        if _is_alive(holder)
-    ]
+    made = (one.entry for one in changes if one.standing is not Standing.NOT_MADE)
+    kept = {entry.holder for entry in made if entry.boot == boot_id(host)}
+    said = []
+    for holder in found:
+        words = f"{_run_of(holder)} has changed settings of this host: it is measured with them, "
+        if _is_alive(holder):
+            said.append(f"{words}not as found, and they may go at any moment")
+        elif holder in kept:
+            said.append(f"{words}not as found; it is dead: `sudo taut doctor --clean` puts it back")
+    return said
 
 
 @contextmanager
