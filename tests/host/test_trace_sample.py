@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from taut.host.host import Host
 from taut.host.situation import TraceEvent
+from taut.host.threads import start_ticks
 from taut.host.trace_sample import missing_events, parse_trace, record_events
 
 LINES = """\
@@ -66,8 +68,9 @@ def test_an_instance_is_removed_when_the_kernel_refuses_it(tmp_path: Path) -> No
 def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: Path) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
+    alive = f"{os.getpid()}-{start_ticks(Host(), os.getpid())}"
     instances = tmp_path / "instances"
-    for name in (gone.pid, f"{gone.pid}-all", os.getppid(), "other"):
+    for name in (f"{gone.pid}-1", f"{gone.pid}-1-all", f"{alive}0", alive, "other"):
         (instances / f"taut-audit-{name}").mkdir(parents=True)
     (instances / "perf").mkdir()
 
@@ -76,7 +79,7 @@ def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: P
     assert {path.name for path in instances.iterdir()} == {
         "perf",
         "taut-audit-other",
-        f"taut-audit-{os.getppid()}",
+        f"taut-audit-{alive}",
     }
 
 
@@ -108,7 +111,7 @@ wanted = ("sched/sched_switch", "ipi/ipi_send_cpu", "no/such")
 def of(pid):
     # Others may trace, too.
     names = os.listdir("/sys/kernel/tracing/instances")
-    return [name for name in names if name in (f"taut-audit-{pid}", f"taut-audit-{pid}-all")]
+    return [name for name in names if name.startswith(f"taut-audit-{pid}-")]
 """
 
 

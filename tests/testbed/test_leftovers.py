@@ -1,10 +1,12 @@
 """What dead programs left is found by its name, and only that is removed."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from taut.testbed.leftovers import Places, find_leftovers, probe_name, remove_leftovers
+from taut.testbed.owner import process_start_time
 
 
 @pytest.fixture
@@ -30,13 +32,16 @@ def make(tmp_path: Path, *names: str) -> None:
 def test_instances_whose_process_is_dead_or_somebody_else_are_found(
     tmp_path: Path, places: Places
 ) -> None:
-    names = ["taut-7", "taut-7-all", "taut-9", "taut-10-all", "taut-x", "taut-audit-10", "perf"]
+    me = f"{os.getpid()}-{process_start_time(os.getpid())}"
+    audits = [f"taut-audit-{me}", "taut-audit-1-1", f"taut-audit-{me}9-all", "taut-audit-x"]
+    names = ["taut-7", "taut-7-all", "taut-9", "taut-10-all", "taut-x", *audits, "perf"]
     make(tmp_path, *(f"tracing/instances/{name}" for name in names))
 
     found = [str(leftover) for leftover in find_leftovers(places)]
 
     folder = tmp_path / "tracing/instances"
-    assert found == [f"trace instance {folder}/{name}" for name in ("taut-10-all", "taut-9")]
+    left = ("taut-10-all", "taut-9", "taut-audit-1-1", f"taut-audit-{me}9-all")
+    assert sorted(found) == sorted(f"trace instance {folder}/{name}" for name in left)
 
 
 def test_control_groups_of_dead_injectors_are_found_in_both_versions(

@@ -12,11 +12,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, cpu_mask
+from taut.host.host import Host
 from taut.host.situation import TraceEvent
+from taut.host.threads import start_ticks
 
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
-_PREFIX = "taut-audit-"
+# The number of the process that records, and when it started: numbers are used again.
+_INSTANCE = re.compile(r"taut-audit-(\d+)-(\d+)(?:-all)?")
 # What other cores do to a core is noted on theirs: these events are recorded on all cores.
 _SEEN_ELSEWHERE = frozenset({"ipi", "module", "cpuhp"})
 # `  kworker/0:1-17 (  17) [000] d..2. 12.345678: sched_switch: prev_comm=...`; the number of the
@@ -104,7 +107,8 @@ def parse_trace(text: str) -> list[TraceEvent]:
 @contextmanager
 def _instance(folder: Path, suffix: str, events: Sequence[str], cores: CpuSet) -> Iterator[Path]:
     """A buffer of its own that records nothing yet; no cores: all of them."""
-    made = folder / "instances" / f"{_PREFIX}{os.getpid()}{suffix}"
+    me = os.getpid()
+    made = folder / "instances" / f"taut-audit-{me}-{start_ticks(Host(), me)}{suffix}"
     made.mkdir()
     try:
         _write(made / "tracing_on", "0")
@@ -118,12 +122,16 @@ def _instance(folder: Path, suffix: str, events: Sequence[str], cores: CpuSet) -
         made.rmdir()
 
 
+def is_under_way(name: str, host: Host) -> bool:
+    """Whether an instance of tracefs is that of an audit which is under way."""
+    match = _INSTANCE.fullmatch(name)
+    return match is not None and start_ticks(host, int(match[1])) == int(match[2])
+
+
 def _remove_stale(instances: Path) -> None:
-    """Remove what taut's killed processes left; a process of this number may run: left alone."""
-    for left in instances.glob(f"{_PREFIX}*"):
-        number = left.name.removeprefix(_PREFIX).partition("-")[0]
-        is_own = number == str(os.getpid())
-        if number.isdecimal() and (is_own or not Path(f"/proc/{number}").exists()):
+    """Remove what taut's killed processes left."""
+    for left in instances.glob("taut-audit-*"):
+        if _INSTANCE.fullmatch(left.name) and not is_under_way(left.name, Host()):
             with suppress(OSError):
                 left.rmdir()
 

@@ -1,9 +1,10 @@
 """What killed programs left in the kernel, where no run's folder names it.
 
-taut-trace makes trace instances and taut-inject a control group; both carry the number of the
-process that made them. Each program removes its own, and when it starts those of dead ones; this
-module is for machines where it does not start again. The container by which taut asks a runtime
-whether it works has control groups before there is a run (oci_runtime.py).
+taut-trace and `taut host audit --trace` make trace instances, taut-inject a control group; all
+carry the number of the process that made them. Each program removes its own, and when it starts
+those of dead ones; this module is for machines where it does not start again. The container by
+which taut asks a runtime whether it works has control groups before there is a run
+(oci_runtime.py).
 """
 
 import os
@@ -20,6 +21,8 @@ from taut.testbed.owner import process_start_time
 _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 # The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c.
 _INSTANCE = re.compile(r"taut-(\d+)(?:-all)?")
+# As in host/trace_sample.py.
+_AUDIT = re.compile(r"taut-audit-(\d+)-(\d+)(?:-all)?")
 _GROUP = re.compile(r"taut-inject-(\d+)")
 _PROBE = re.compile(r"taut-probe-(\d+)-(\d+)")
 # An instance may exist without tracefs being mounted: look in a mount namespace of our own.
@@ -75,9 +78,15 @@ def remove_leftovers(places: Places = Places()) -> list[str]:
 def _instances(places: Places) -> Iterator[Leftover]:
     folder, names = _list_instances(places)
     for name in names:
-        match = _INSTANCE.fullmatch(name)
-        if match and not _is_program(places, match[1], "taut-trace"):
+        if _is_left(places, name):
             yield Leftover("trace instance", folder / name)
+
+
+def _is_left(places: Places, instance: str) -> bool:
+    if trace := _INSTANCE.fullmatch(instance):
+        return not _is_program(places, trace[1], "taut-trace")
+    audit = _AUDIT.fullmatch(instance)
+    return audit is not None and process_start_time(int(audit[1])) != int(audit[2])
 
 
 def _list_instances(places: Places) -> tuple[Path, list[str]]:

@@ -1,5 +1,7 @@
 import json
+import os
 import re
+import signal
 from collections import Counter
 from io import StringIO
 from itertools import cycle
@@ -124,3 +126,27 @@ def _printed(found: Audit, width: int, *, show_all: bool = False) -> str:
     print_audit(console, found, show_all=show_all)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_a_trace_lets_it_clean_up(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleaned = []
+
+    def recording(*_: object, **__: object) -> Audit:
+        try:
+            os.kill(os.getpid(), number)
+        except KeyboardInterrupt:
+            cleaned.append(number)
+            raise
+        return Audit(POLL, [])
+
+    monkeypatch.setattr("taut.cli.host.audit.run_audit", recording)
+    before = signal.signal(number, lambda *_: None)
+    try:
+        assert run_command(["host", "audit", "--trace"]) == 130
+    finally:
+        signal.signal(number, before)
+
+    assert cleaned == [number]

@@ -2,6 +2,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from check_rows import BY_ID, CONTAINER, bad, each, good, unseen
+from host_threads import stat_line
 from host_tree import POLL, Link, TreeWriter, put, remedied, tree
 from taut.host.host import Host
 from taut.host.situation import Situation, Watched
@@ -29,6 +30,8 @@ HELD = QUIET | {
     "12: kprobe  name do_open  tag 8c\n\tloaded_at x\n",
 }
 OWNERS = ("perf (42)", "kprobe do_open", "kprobes/my_probe")
+OURS = QUIET | {"/proc/7/comm": "taut-trace\n", "/proc/12/stat": stat_line(12, "taut")}
+"""A trace and an audit are under way."""
 ONLINE = "/sys/devices/system/cpu/online"
 CPUSET = "/sys/fs/cgroup/system.slice/cpuset.cpus"
 MODULES = "/proc/modules"
@@ -39,6 +42,10 @@ FILES = {
     "/proc/interrupts": "1",
 }
 NO_SENSE = {ONLINE: "\0", MODULES: "\n\n \n"}
+
+
+def recording(*instances: str) -> dict[str, str]:
+    return {f"{FOLDER}/instances/{name}/set_event": "sched:sched_switch\n" for name in instances}
 
 
 def watched(after: dict[str, str], before: dict[str, str] = FILES) -> Situation:
@@ -54,7 +61,12 @@ ROWS = (
         "events sched:sched_switch (instance mine)",
         remedies="now",
     ),
-    good("R27", QUIET | {f"{FOLDER}/instances/taut-audit-12/set_event": "sched:sched_switch\n"}),
+    good("R27", OURS | recording("taut-7", "taut-7-all", "taut-audit-12-120-all")),
+    # What dead ones left, though their numbers are in use, and what is not of taut.
+    *(
+        bad("R27", OURS | recording(name), f"(instance {name})", remedies="now")
+        for name in ("taut-8", "taut-12", "taut-audit-12-119-all", "taut-audit-8-80", "taut-mine")
+    ),
     bad("R27", HELD, *OWNERS, remedies="by-hand", does=OWNERS),
     unseen("R27", {"/proc/filesystems": "nodev\ttracefs\n\text4\n"}, "root"),
     unseen("R27", {}, "on the host", on=CONTAINER),

@@ -1,6 +1,7 @@
 """`taut host audit`: every check of the catalogue, a paragraph each, the worst first."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from taut.cli.host.options import (
 from taut.cli.options import JsonOption, parse_cores
 from taut.core.cpus import format_cpu_list
 from taut.core.units import parse_duration_ns
+from taut.experiment.interrupt import interruptible
 from taut.host.audit import Audit, Row, as_document, find_situation, run_audit
 from taut.host.check import Severity, State
 from taut.host.host import Host
@@ -77,12 +79,14 @@ def audit(
         interface or None,
         waiting_of(device),
     )
-    found = run_audit(
-        host,
-        situation,
-        watch_s=parse_duration_ns(watch) / 1e9 if host.is_live else 0.0,
-        trace=record_events if trace and host.is_live else None,
-    )
+    # A signal that ends it must not leave the kernel recording.
+    with interruptible() if trace else nullcontext():
+        found = run_audit(
+            host,
+            situation,
+            watch_s=parse_duration_ns(watch) / 1e9 if host.is_live else 0.0,
+            trace=record_events if trace and host.is_live else None,
+        )
     if as_json:
         typer.echo(json.dumps(plain(as_document(found)), indent=1))
     else:

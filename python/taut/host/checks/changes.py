@@ -1,5 +1,6 @@
 """Checks of what changes a host while it serves: tracing left on, modules, cores and cpusets."""
 
+import re
 from collections.abc import Iterable
 
 from taut.host.check import Finding, Remedy
@@ -9,9 +10,11 @@ from taut.host.setting import Change
 from taut.host.situation import Role
 from taut.host.table import EVERYWHERE, MAJOR, MINOR, Check, by_hand, now, write
 from taut.host.threads import some
+from taut.host.trace_sample import is_under_way
 from taut.host.view import WATCH, View
 
-_OWN = "taut-"
+# The instances of taut-trace, as in dataplane/trace/tracefs.c.
+_TRACE = re.compile(r"taut-(\d+)(?:-all)?")
 _PROBES = ("kprobe_events", "uprobe_events")
 _BPF_TYPES = frozenset(
     {"kprobe", "tracepoint", "raw_tracepoint", "raw_tracepoint_writable", "perf_event", "tracing"}
@@ -58,9 +61,16 @@ def end_tracing(see: View) -> Iterable[Remedy]:
 
 
 def _buffers(see: View, folder: str) -> list[str]:
-    """Give the main buffer and the instances that are not taut's."""
-    names = [name for name in see.names(f"{folder}/instances") if not name.startswith(_OWN)]
+    """Give the main buffer and the instances, but for those that a living taut records into."""
+    names = [name for name in see.names(f"{folder}/instances") if not _is_taken(see, name)]
     return [folder, *(f"{folder}/instances/{name}" for name in names)]
+
+
+def _is_taken(see: View, name: str) -> bool:
+    trace = _TRACE.fullmatch(name)
+    if trace is None:
+        return is_under_way(name, see.host)
+    return see.read(f"/proc/{trace[1]}/comm") == "taut-trace"
 
 
 def _tracer(see: View, buffer: str) -> str:
