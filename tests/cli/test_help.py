@@ -61,7 +61,7 @@ WITH = {
 # Run on a tree of files in the place of this machine; tests/acceptance/test_apply.py has a machine.
 ON_A_TREE = {
     "taut host apply --cores 1": ["--yes"],
-    "taut host apply --only R24,K04 --yes": [],
+    "taut host apply --only R24,R06 --yes": [],
     "taut host undo": [],
 }
 # These read, and write no more than files, so that they may run beside others.
@@ -81,7 +81,7 @@ ELSEWHERE = {
     "taut watch runs/soak": "tests/smoke/test_soak.py: one look, and of a run that has ended",
     "taut watch runs/soak --every 10s": "tests/smoke/test_soak.py: likewise",
     "taut watch runs/soak --json": "tests/smoke/test_soak.py: likewise",
-    "taut host effect R24,K04 R06": "tests/acceptance/test_effect.py: another set, shorter runs",
+    "taut host effect R24,R06 R22": "tests/acceptance/test_effect.py: another set, shorter runs",
 }
 # Not an error of the example: what is asked about is as it is here.
 STATUS = {
@@ -163,7 +163,7 @@ def test_no_word_is_broken_at_any_width(
 
     run_command(["trim", "-h"])
 
-    assert {"R24,K04-now.", "--dry-run", "runs/trim-NAME-TIME."} <= set(
+    assert {"R24,R06-now.", "--dry-run", "runs/trim-NAME-TIME."} <= set(
         capsys.readouterr().out.split()
     )
 

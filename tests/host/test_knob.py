@@ -148,6 +148,13 @@ def test_a_word_that_cannot_name_a_folder_is_numbered(host: Host):
     assert knob_set(f"{PATH}=10", host).state.name == "set 1"
 
 
+def test_a_set_in_which_no_run_could_be_measured_is_refused(host: Host, tmp_path: Path):
+    tree(tmp_path, {"/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n"})
+
+    with pytest.raises(InputError, match=r"^host 'R06,cpuset': .*lets in whole programs alone"):
+        knob_set("R06,cpuset", host)
+
+
 def test_sets_that_do_the_same_are_refused(host: Host):
     two = find_sets(["R06", "kernel.watchdog=0"], host, POLL, CHECKS)
     assert [one.state.name for one in two] == ["R06", "kernel.watchdog=0"]

@@ -57,7 +57,7 @@ options = {{ transmit = "buffered:32,100us" }}
 #name = "as found"
 #[[host]]
 #name = "trimmed"
-#profile = "recommended"      # as `taut host apply` takes it; or only = ["R24", "K04"]
+#profile = "recommended"      # as `taut host apply` takes it; or only = ["R24", "R06"]
 
 # Where devices run, in turn; `taut doctor` says which places work here. Left out: on the host.
 #[[placement]]

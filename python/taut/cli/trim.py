@@ -43,7 +43,7 @@ _TargetOption = Annotated[
 ]
 _OnlyOption = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Try these checks or remedies alone: R24,K04-now."),
+    typer.Option(metavar="NAMES", help="Try these checks or remedies alone: R24,R06-now."),
 ]
 _CoresOption = Annotated[
     str | None,

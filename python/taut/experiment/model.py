@@ -33,7 +33,7 @@ A file (examples/ has whole ones):
     [[host]]
     name = "trimmed"
     profile = "recommended"      # as `taut host apply` takes it
-    # only = ["R24", "K04"]      # instead of a profile: checks or remedies
+    # only = ["R24", "R22"]      # instead of a profile: checks or remedies
     without = ["R06"]            # checks or remedies to leave out
 
     [[placement]]                # where devices run; left out: bare

@@ -21,7 +21,7 @@ from taut.host.settings.cpuset_partition import (
 )
 from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
-from taut.host.state import HostState, plan_state, wishes_of
+from taut.host.state import HostState, plan_state, refuse_unmeasurable, wishes_of
 from taut.host.table import Check
 
 CPUSET = "cpuset"
@@ -101,7 +101,10 @@ def find_sets(
 def find_set(
     word: str, number: int, host: Host, situation: Situation, checks: Sequence[Check]
 ) -> KnobSet:
-    """Turn one word into a set; `number` names it where the word cannot name a folder."""
+    """Turn one word into a set; `number` names it where the word cannot name a folder.
+
+    InputError: a knob is unknown, nothing is to be turned, or nothing could be measured so.
+    """
     pieces = split_set(word)
     if len(set(pieces)) < len(pieces):
         raise InputError(f"knob {word!r}: a knob is named twice; leave one out")
@@ -110,7 +113,9 @@ def find_set(
     only = tuple(knob.only for knob in knobs if knob.only)
     own = tuple(change for knob in knobs for change in knob.changes)
     state = HostState(name, only=only or None, changes=own)
-    changes = tuple(wish.change for wish in wishes_of(plan_state(host, situation, state), state))
+    wishes = wishes_of(plan_state(host, situation, state), state)
+    refuse_unmeasurable(host, state, wishes)
+    changes = tuple(wish.change for wish in wishes)
     if not changes:
         raise InputError(f"knob {word!r}: nothing to turn on this machine: it is so already")
     twice = _first_twice([change.setting for change in changes])

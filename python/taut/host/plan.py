@@ -204,7 +204,7 @@ def split_names(only: str | None) -> list[str] | None:
         return None
     names = [name.strip() for name in only.split(",") if name.strip()]
     if only and not names:
-        raise InputError(f"--only {only!r}: names nothing; name checks or remedies, as R24,K04")
+        raise InputError(f"--only {only!r}: names nothing; name checks or remedies, as R24,R06")
     return names
 
 

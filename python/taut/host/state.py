@@ -113,7 +113,7 @@ class HostStates:
         situation = self.situation()
         plan = plan_state(self.host, situation, wanted)
         wishes = wishes_of(plan, wanted)
-        _refuse_partition(self.host, wanted, wishes)
+        refuse_unmeasurable(self.host, wanted, wishes)
         # Noted before it is made: after an interruption or an error leave() takes back what was.
         self._is_changed = True
         with undisturbed():
@@ -188,13 +188,13 @@ def why_nothing(host: Host, situation: Situation, state: HostState) -> str | Non
         return None
     plan = plan_state(host, situation, state)
     if wishes := wishes_of(plan, state):
-        _refuse_partition(host, state, wishes)
+        refuse_unmeasurable(host, state, wishes)
         return None
     return "; ".join(plan.notes) or "nothing of it is due"
 
 
-def _refuse_partition(host: Host, state: HostState, wishes: Sequence[Wish]) -> None:
-    """Raise InputError where a state would keep taut's own programs off the cores."""
+def refuse_unmeasurable(host: Host, state: HostState, wishes: Sequence[Wish]) -> None:
+    """Raise InputError where a state would keep taut's own programs off the cores measured."""
     partitions = (w for w in wishes if isinstance(w.change.setting, CpusetPartition))
     if (wish := next(partitions, None)) is not None and cpuset_root(host) is not None:
         raise InputError(f"host {state.name!r}: {wish.remedy}: {WHY_BY_NAME}; leave it out")

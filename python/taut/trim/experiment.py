@@ -8,7 +8,9 @@ from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
 from taut.experiment.progress import Progress
 from taut.experiment.run_manifest import Origin
-from taut.experiment.runner import measuring
+from taut.experiment.runner import choose_cores, measuring, situation_of
+from taut.host.host import Host
+from taut.host.state import HostState, plan_state, refuse_unmeasurable, wishes_of
 from taut.records.documents.results import Analysis
 from taut.records.documents.trim import TRIM_FILE
 from taut.records.rundir import RunDirectory
@@ -24,6 +26,15 @@ def check_trim(job: Job, spec: Spec, target: str, budget: str) -> None:
     one, two = (repetition_seconds(spec, n) for n in (1, 2))
     job.check(budget, one + LEAST_PAIRS * two, "--set duration=1s")
     require(make_plan(spec, repetitions=range(1, 2)))
+    if job.request.only:
+        _check_state(job.request.trimmed, spec)
+
+
+def _check_state(state: HostState, spec: Spec) -> None:
+    """InputError: the state keeps taut's own programs off its cores, so no trial could be in it."""
+    host = Host()
+    situation = situation_of(host, choose_cores(host, spec), spec)
+    refuse_unmeasurable(host, state, wishes_of(plan_state(host, situation, state), state))
 
 
 def measure_trim(

@@ -35,7 +35,7 @@ _COLOURS = {
 
 EXAMPLES = (
     "taut host apply --cores 1",
-    "taut host apply --only R24,K04 --yes",
+    "taut host apply --only R24,R06 --yes",
 )
 
 

@@ -16,13 +16,13 @@ from taut.cli.options import (
 # A floor would take as long again without telling anything about a knob; tracing disturbs.
 _LEAN = ("floor=false", "trace=off")
 
-EXAMPLES = ("taut host effect R24,K04 R06",)
+EXAMPLES = ("taut host effect R24,R06 R22",)
 
 _KnobsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="SET...",
-        help="Knobs that are turned together, commas between them: R24,K04.",
+        help="Knobs that are turned together, commas between them: R24,R06.",
     ),
 ]
 _SpecOption = Annotated[
