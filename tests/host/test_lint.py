@@ -210,6 +210,7 @@ def test_parameters_that_are_gone_are_deprecated() -> None:
 
 def test_isolcpus_for_scheduling_is_deprecated_and_managed_irq_is_not() -> None:
     assert only("isolcpus=2-3").kind is Kind.DEPRECATED
+    assert "R24" in only("isolcpus=2-3").remedy
     assert only("isolcpus=domain,managed_irq,2-3").severity is Gravity.NOTE
     assert lint_command_line("isolcpus=managed_irq,2-3", ANY) == []
 

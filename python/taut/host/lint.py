@@ -48,7 +48,7 @@ def _deprecated(parameter: Parameter) -> list[Problem]:
         "isolating from scheduling by isolcpus is deprecated and cannot be taken back without a"
         " reboot"
     )
-    remedy = "a cpuset partition (taut host apply makes one), and isolcpus=managed_irq,LIST"
+    remedy = "affinities of threads (taut host apply: R24), and isolcpus=managed_irq,LIST"
     return [Problem(Kind.DEPRECATED, parameter.text, Gravity.NOTE, message, remedy)]
 
 
