@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from host_threads import HIDDEN, PID_NAMESPACE
+from host_threads import HIDDEN, PID_NAMESPACE, thread_files
 from host_tree import BARE_METAL, POLL, Link, tree
 from taut.core.errors import InputError
 from taut.host.audit import as_document, find_role, find_situation, run_audit
@@ -79,11 +79,24 @@ def test_an_arm_guest_is_known_by_its_firmware(
     assert find_role(host, read_machine(host)) is role
 
 
-def test_a_machine_that_runs_guests_is_their_host(tmp_path: Path) -> None:
-    files = {"/proc/9/comm": "qemu-system-x86\n", "/proc/9/task/10/comm": "CPU 0/KVM\n"}
-    host = tree(tmp_path, files)
+@pytest.mark.parametrize(
+    ("monitor", "virtual_cpu"),
+    [
+        ("qemu-system-x86", "CPU 0/KVM"),
+        ("cloud-hyperviso", "vcpu0"),
+        ("firecracker", "fc_vcpu 0"),
+        ("crosvm", "crosvm_vcpu0"),
+    ],
+)
+def test_a_machine_that_runs_guests_is_their_host(
+    monitor: str, virtual_cpu: str, tmp_path: Path
+) -> None:
+    files = thread_files(9, monitor, "0-3") | thread_files(10, virtual_cpu, "2", pid=9)
+    host = tree(tmp_path / "guests", files)
+    idle = tree(tmp_path / "idle", thread_files(9, monitor, "0-3"))
 
     assert find_role(host, read_machine(host)) is Role.KVM_HOST
+    assert find_role(idle, BARE_METAL) is Role.POLL_CORE
     assert find_role(Host(tmp_path / "bare"), BARE_METAL) is Role.POLL_CORE
 
 

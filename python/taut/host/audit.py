@@ -9,11 +9,12 @@ from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
 from taut.host.check import Finding, Remedy, Severity, State
 from taut.host.checks import CHECKS
+from taut.host.guests import runs_guests
 from taut.host.host import Host
 from taut.host.isolated import isolated
 from taut.host.machine import Machine, read_machine
 from taut.host.own_group import own_cores
-from taut.host.polling import find_polling, runs_guests
+from taut.host.polling import find_polling
 from taut.host.situation import POLLS_ONLY, Role, Situation, TraceEvent, Waiting, Watched
 from taut.host.table import Check
 from taut.host.view import NOHZ_FULL

@@ -1,4 +1,4 @@
-"""Finds the processes that poll on this machine: forwarders, other DPDK programs, and guests.
+"""Finds the processes that poll on this machine: forwarders, and other DPDK programs.
 
 Programs that a run of taut started, and taut's own, do not count: they end with the trial, and an
 audit during it would judge another machine than one made a second later.
@@ -19,8 +19,6 @@ _PROGRAMS = ("taut-forward", "dpdk-")
 _INSTRUMENTS = ("taut-generate", "taut-noise", "taut-inject", "taut-trace")
 _OF_A_RUN = "TAUT_RUN="
 """In the environment of every program that a run starts (testbed/scope.py)."""
-# QEMU's threads of virtual CPUs are named `CPU 0/KVM`.
-_VIRTUAL_CPU = re.compile(r"CPU \d+/KVM")
 
 
 @dataclass(frozen=True)
@@ -50,16 +48,6 @@ def find_polling(host: Host) -> Polling:
             if len(allowed) == 1 and not _WAITS.match(comm):
                 cores.update(allowed)
     return Polling(tuple(processes), tuple(sorted(cores)))
-
-
-def runs_guests(host: Host) -> bool:
-    """Whether a process here is a virtual machine."""
-    return any(
-        _VIRTUAL_CPU.match(comm)
-        for process in _processes(host)
-        if (host.read(f"/proc/{process}/comm") or "").startswith(("qemu", "kvm", "cloud-hyp"))
-        for _, comm in _threads(host, process)
-    )
 
 
 def _processes(host: Host) -> list[int]:

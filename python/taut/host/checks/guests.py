@@ -5,16 +5,9 @@ from collections.abc import Iterable
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.check import Finding, Remedy, unreadable
-from taut.host.checks._guests import (
-    Guest,
-    guests,
-    memory_mib,
-    need_command_lines,
-    need_guests,
-    options,
-    pinnings,
-)
+from taut.host.checks._guests import memory_mib, need_command_lines, need_guests, pinnings
 from taut.host.checks._threads import move
+from taut.host.guests import Guest, guests, options
 from taut.host.setting import Change
 from taut.host.table import CRITICAL, EXTREME, KVM_HOSTS, MAJOR, MINIMAL, MINOR, Check, by_hand, now
 from taut.host.threads import some

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from taut.core.cpus import format_cpu_list
 from taut.host.check import Finding
-from taut.host.checks._guests import guest_cores, guests
+from taut.host.checks._guests import guest_cores
 from taut.host.checks._interrupts import USER_SPACE, device_interrupts
+from taut.host.guests import guests
 from taut.host.isolated import isolated
 from taut.host.situation import TraceEvent
 from taut.host.table import CRITICAL, KVM_HOSTS, MAJOR, Check, by_hand

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
-from taut.host.checks._guests import is_virtual_cpu, pinnings
+from taut.host.checks._guests import pinnings
 from taut.host.checks._resctrl import group_poll_cores
 from taut.host.checks._threads import move_off, need_all_programs
+from taut.host.guests import is_virtual_cpu
 from taut.host.situation import Role
 from taut.host.table import (
     CRITICAL,
