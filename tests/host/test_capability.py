@@ -74,7 +74,9 @@ def test_cores_that_are_set_apart_without_a_boot_are_isolated(tmp_path: Path) ->
     assert found.observed == "cores 2-3 set apart by `taut host apply`"
 
 
-@pytest.mark.parametrize(("free", "status"), [("0", Status.LIMITED), ("64", Status.YES)])
+@pytest.mark.parametrize(
+    ("free", "status"), [("0", Status.LIMITED), ("95", Status.LIMITED), ("96", Status.YES)]
+)
 def test_pages_that_nobody_here_may_add_are_not_promised(
     free: str, status: Status, tmp_path: Path
 ) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from taut.host.dpdk import DEVICE_HUGEPAGES
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
-# 64 MB in hugepages of 2 MB: two ports' rings and 16384 packet buffers fit.
-MEMORY_MB = 64
-HUGEPAGES = MEMORY_MB // 2
+HUGEPAGES = DEVICE_HUGEPAGES
+MEMORY_MB = 2 * HUGEPAGES
 _FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 
 

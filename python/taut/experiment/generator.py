@@ -12,13 +12,14 @@ from taut.core.errors import InterruptedRun, TrialError
 from taut.core.units import exact_rate
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial
+from taut.host.dpdk import GENERATOR_HUGEPAGES
 from taut.records.documents.generator import GENERATOR_FILE, GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.testbed.process import Child, child
 from taut.testbed.scope import RunScope
 
 PROGRAM = "taut-generate"
-HUGEPAGES = 64
+HUGEPAGES = GENERATOR_HUGEPAGES
 FOLLOWED_WITHIN_NS = 2_000_000_000
 """A trace that follows records keeps all events in memory until these are in the file."""
 

@@ -12,15 +12,14 @@ from taut.core.binaries import BINARIES, find_binary_or_none, how_to_get
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import MissingToolError, TautError
 from taut.host.apart import cores_apart
-from taut.host.dpdk import dpdk_version
+from taut.host.dpdk import DEVICE_HUGEPAGES, GENERATOR_HUGEPAGES, dpdk_version
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
 from taut.host.isolated import isolated
 from taut.host.own_group import own_cores
 from taut.host.view import named
 
-# Generator and forwarder, 64 MB each, in pages of 2 MB.
-_WANTED_HUGEPAGES = 64
+_WANTED_HUGEPAGES = GENERATOR_HUGEPAGES + DEVICE_HUGEPAGES
 _HUGEPAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB"
 # util-linux and coreutils: how children are pinned, put into namespaces and tied to taut.
 _TOOLS = ("setpriv", "nsenter", "unshare", "taskset", "stdbuf")

@@ -1,9 +1,14 @@
-"""Which DPDK is installed."""
+"""Which DPDK is installed, and how much memory its programs take."""
 
 import re
 import shutil
 import subprocess
 from functools import cache
+
+# Pages of 2 MB.
+GENERATOR_HUGEPAGES = 64
+DEVICE_HUGEPAGES = 32
+"""The least of a device on DPDK: two ports' rings and 16384 packet buffers fit."""
 
 _ASKED = (
     ["pkg-config", "--modversion", "libdpdk"],
