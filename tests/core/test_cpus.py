@@ -1,9 +1,20 @@
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grammar import cases
-from taut.core.cpus import cores_in, cpu_mask, format_cpu_list, parse_cpu_list, parse_cpu_mask
+from taut.core.cpus import (
+    MAX_CORES,
+    cores_in,
+    cpu_mask,
+    cpuset_cores,
+    format_cpu_list,
+    may_use,
+    parse_cpu_list,
+    parse_cpu_mask,
+)
 from taut.core.errors import InputError
 
 
@@ -37,6 +48,14 @@ def test_of_a_kernel_more_cores_are_read_than_anybody_can_name() -> None:
 @given(st.sets(st.integers(min_value=0, max_value=300)))
 def test_a_written_list_reads_back(cores: set[int]) -> None:
     assert set(parse_cpu_list(format_cpu_list(cores))) == cores
+
+
+def test_whether_a_core_may_be_used_is_tried_and_changes_nothing() -> None:
+    before = os.sched_getaffinity(0)
+
+    assert may_use(cpuset_cores()[-1])
+    assert not may_use(MAX_CORES - 1)
+    assert os.sched_getaffinity(0) == before
 
 
 def test_masks_are_words_of_32_bits() -> None:

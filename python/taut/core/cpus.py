@@ -33,6 +33,18 @@ def cpuset_cores() -> CpuSet:
         os.sched_setaffinity(0, before)
 
 
+def may_use(core: int) -> bool:
+    """Whether this thread may move to a core; of one isolated at boot only trying tells."""
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {core})
+    except OSError:
+        return False
+    finally:
+        os.sched_setaffinity(0, before)
+    return True
+
+
 def parse_cpu_list(text: str) -> CpuSet:
     """Turn `0-3,8` into (0, 1, 2, 3, 8); an empty text is no core.
 

@@ -1,4 +1,5 @@
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,12 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 from typer.testing import CliRunner
 
+from host_tree import tree
 from taut.binaries.noise import Noise, NoiseRequest, parse_noise
 from taut.cli.host import noise as module
-from taut.core.errors import InterruptedRun
+from taut.core.cpus import CpuSet, cpuset_cores
+from taut.core.errors import InputError, InterruptedRun
+from taut.testbed.core_locks import measuring_on
 
 
 def document(stop: str, *cores: int) -> dict:
@@ -34,13 +38,27 @@ def document(stop: str, *cores: int) -> dict:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[NoiseRequest]:
+def held(monkeypatch: pytest.MonkeyPatch) -> list[CpuSet]:
+    """Hold no core of this machine, where tests beside this one measure; keep what was asked."""
+    cores: list[CpuSet] = []
+
+    def hold(wanted: CpuSet, **_: object) -> AbstractContextManager[None]:
+        cores.append(wanted)
+        return nullcontext()
+
+    monkeypatch.setattr(module, "measuring_on", hold)
+    return cores
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, held: list[CpuSet]) -> list[NoiseRequest]:
     """Answer for taut-noise; keep what was asked."""
     requests: list[NoiseRequest] = []
 
     def measure(request: NoiseRequest) -> Noise:
+        assert held == [request.cores]
         requests.append(request)
-        return parse_noise(document("duration", *(request.cores or (1,))))
+        return parse_noise(document("duration", *request.cores))
 
     monkeypatch.setattr(module, "measure_noise", measure)
     return requests
@@ -108,6 +126,7 @@ def test_hdr_histograms_hold_every_period(
     assert not asked[0].out.exists()
 
 
+@pytest.mark.usefixtures("held")
 def test_an_interrupt_shows_what_there_is_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     noise = parse_noise(document("signal", 1))
     monkeypatch.setattr(module, "measure_noise", lambda request: noise)
@@ -118,6 +137,7 @@ def test_an_interrupt_shows_what_there_is_and_says_so(monkeypatch: pytest.Monkey
     assert isinstance(result.exception, InterruptedRun)
 
 
+@pytest.mark.usefixtures("held")
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
@@ -125,3 +145,38 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
     assert "--hdr" in str(result.exception)
     assert "\n" not in str(result.exception)
+
+
+@pytest.mark.parametrize("is_isolated", [True, False])
+def test_the_cores_that_are_polled_on_by_default_are_held(
+    asked: list[NoiseRequest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_isolated: bool
+) -> None:
+    mine = cpuset_cores()
+    # No machine has the other one for this process.
+    listed = f"{mine[0]},1023\n" if is_isolated else "\n"
+    host = tree(tmp_path, {"/sys/devices/system/cpu/isolated": listed})
+    monkeypatch.setattr(module, "Host", lambda: host)
+
+    run()
+
+    assert asked[0].cores == (mine[:1] if is_isolated else mine[1:] or mine)
+
+
+def test_a_core_on_which_somebody_measures_is_not_polled_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "measure_noise", lambda _: pytest.fail("it polled"))
+    # No machine has it: no run of another test holds it.
+    with measuring_on([1019]):
+        result = run("--cores", "1019", "--hdr", str(tmp_path / "hdr"))
+
+    assert isinstance(result.exception, InputError)
+    assert "core 1019" in str(result.exception)
+    assert not (tmp_path / "hdr").exists()
+
+
+def test_a_mistake_leaves_no_folder(tmp_path: Path) -> None:
+    result = run("--hdr", str(tmp_path / "hdr"), "--duration", "5")
+
+    assert isinstance(result.exception, InputError)
+    assert not (tmp_path / "hdr").exists()

@@ -10,7 +10,9 @@ buckets, not of gaps only, as sysjitter's.
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,14 +20,16 @@ import typer
 from rich.console import Console
 
 from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
-from taut.cli.options import JsonOption, parse_cores
-from taut.core.cpus import format_cpu_list
+from taut.cli.options import JsonOption, WaitOption, parse_cores
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, may_use
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
+from taut.host.host import Host
 from taut.records.documents.json_form import plain
 from taut.records.documents.noise import NoiseDocument, NoiseOfCore
 from taut.report.columns import GUTTER, labels, numbers, print_columns
-from taut.report.paragraph import print_paragraph
+from taut.report.paragraph import print_note, print_paragraph
+from taut.testbed.core_locks import measuring_on
 from taut.testbed.scratch import Scratch
 
 EXAMPLES = ("taut host noise --cores 1 --duration 5s",)
@@ -61,20 +65,25 @@ def noise(
         Path | None,
         typer.Option(metavar="DIR", help="Folder for core_N.hgrm and core_N.hlog (HdrHistogram)."),
     ] = None,
+    wait: WaitOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Poll on cores and measure what keeps them from it: kernel, hypervisor, firmware, others."""
-    if hdr is not None:
-        _make_folder(hdr)
+    request = NoiseRequest(
+        duration_ns=parse_duration_ns(duration),
+        threshold_ns=parse_duration_ns(threshold),
+        cores=parse_cores(cores) or _default_cores(Host()),
+        priority=priority,
+    )
+    tell = partial(print_note, Console(stderr=True))
     is_kept = out is not None or hdr is None
-    with nullcontext(out) if is_kept else Scratch("noise") as folder:
-        request = NoiseRequest(
-            duration_ns=parse_duration_ns(duration),
-            threshold_ns=parse_duration_ns(threshold),
-            cores=parse_cores(cores) or (),
-            priority=priority,
-            out=folder,
-        )
+    with (
+        measuring_on(request.cores, wait=wait, waiting=tell),
+        nullcontext(out) if is_kept else Scratch("noise") as folder,
+    ):
+        if hdr is not None:
+            _make_folder(hdr)
+        request = replace(request, out=folder)
         started = datetime.now(UTC).isoformat()
         found = measure_noise(request)
         if hdr is not None and request.out is not None:
@@ -110,6 +119,16 @@ def as_document(found: Noise) -> NoiseDocument:
             for row in found.cores
         ),
     )
+
+
+def _default_cores(host: Host) -> CpuSet:
+    """Give the isolated cores that may be used, else all of the cpuset but the first.
+
+    As taut-noise would choose: it is told these, so that what it polls on is what is held.
+    """
+    isolated = tuple(core for core in host.isolated_cores() if may_use(core))
+    usable = cpuset_cores()
+    return isolated or usable[1:] or usable
 
 
 def _make_folder(folder: Path) -> None:
