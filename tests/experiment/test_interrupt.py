@@ -53,6 +53,18 @@ def test_the_second_ends_the_process_at_once():
     assert "taut doctor --clean" in done.stderr
 
 
+def test_the_second_ends_it_where_nobody_reads_what_it_says():
+    reader, unread = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([sys.executable, "-c", _TWICE], stdout=subprocess.PIPE, stderr=unread)
+    finally:
+        os.close(unread)
+
+    assert done.returncode == 130
+    assert done.stdout == b""
+
+
 def test_a_fork_dies_without_unwinding_the_run():
     with interruptible():
         pid = os.fork()

@@ -4,8 +4,9 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _INTERRUPTED = 130
@@ -31,9 +32,7 @@ def interruptible() -> Iterator[None]:
             return
         n_seen += 1
         if n_seen > 1:
-            sys.stderr.write("taut: stopped at once; `taut doctor --clean` removes what is left\n")
-            sys.stderr.flush()
-            os._exit(_INTERRUPTED)
+            _stop_at_once()
         raise KeyboardInterrupt
 
     heard = [number for number in _SIGNALS if not _is_left_alone(number)]
@@ -43,6 +42,16 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _stop_at_once() -> NoReturn:
+    try:
+        # Nobody may read it any more: the terminal was closed, or Ctrl-C ended `tee`, too.
+        with suppress(Exception):
+            sys.stderr.write("taut: stopped at once; `taut doctor --clean` removes what is left\n")
+            sys.stderr.flush()
+    finally:
+        os._exit(_INTERRUPTED)
 
 
 def _is_left_alone(number: signal.Signals) -> bool:
