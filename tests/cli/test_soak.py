@@ -1,5 +1,7 @@
 """`taut soak` as it is typed: what it refuses before it measures, and how it ends without a row."""
 
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +9,10 @@ import pytest
 
 from made_soak import row, segment
 from taut.cli.main import run_command
-from taut.cli.soak_job import Wishes, _end
+from taut.cli.soak_job import Wishes, _end, _stopping
 from taut.core.errors import InterruptedRun, TautError
+from taut.experiment.interrupt import interruptible
+from taut.experiment.rows import Rows
 from taut.experiment.soak import LIMITS_NS
 from taut.records.live import Fresh
 from taut.records.segments import SegmentWriter
@@ -88,3 +92,23 @@ def test_ctrl_c_before_the_first_row_is_told_to_nobody(tmp_path: Path) -> None:
         _end(tmp_path, None, "interrupted", wishes, is_interrupted=True)
 
     assert not told.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_ends_the_generator_and_what_it_measured_counts(
+    number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def theirs(*_: object) -> None:
+        """Stand for whatever was there, as the tests themselves may be under nohup."""
+
+    monkeypatch.setattr(Rows, "is_measuring", True)
+    rows = Rows(tmp_path, 1, (), lambda *_: None)
+    inherited = signal.signal(number, theirs)
+    try:
+        with interruptible(), _stopping(rows):
+            os.kill(os.getpid(), number)
+            assert rows.stopped == "interrupted"
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+    finally:
+        signal.signal(number, inherited)

@@ -22,7 +22,7 @@ from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, Taut
 from taut.core.files import write_json
 from taut.core.units import length_words
 from taut.experiment.fields import MAX_TRIAL_NS
-from taut.experiment.interrupt import interruptible
+from taut.experiment.interrupt import heard, interruptible
 from taut.experiment.plan import Plan
 from taut.experiment.preflight import require
 from taut.experiment.rows import Rows
@@ -233,9 +233,9 @@ class _Telling:
 
 @contextmanager
 def _stopping(rows: Rows) -> Iterator[None]:
-    """Have the first Ctrl-C end the generator, so that what it measured counts."""
+    """Have the first Ctrl-C, or the terminal's end, end the generator: what it measured counts."""
     owner = os.getpid()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in heard()}
 
     def handle(number: int, frame: FrameType | None) -> None:
         known = before[signal.Signals(number)]

@@ -35,13 +35,19 @@ def interruptible() -> Iterator[None]:
             _stop_at_once()
         raise KeyboardInterrupt
 
-    heard = [number for number in _SIGNALS if not _is_left_alone(number)]
-    before = {number: signal.signal(number, handle) for number in heard}
+    before = {number: signal.signal(number, handle) for number in heard()}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def heard() -> list[signal.Signals]:
+    """Give the signals that stop a run: the end of the terminal unless nohup(1) started it."""
+    # Never asked of Ctrl-C: a script ignores that for what it starts in the background.
+    outlives = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in _SIGNALS if not (outlives and number == signal.SIGHUP)]
 
 
 def _stop_at_once() -> NoReturn:
@@ -52,9 +58,3 @@ def _stop_at_once() -> NoReturn:
             sys.stderr.flush()
     finally:
         os._exit(_INTERRUPTED)
-
-
-def _is_left_alone(number: signal.Signals) -> bool:
-    """Whether taut was started to outlive its terminal, as by nohup(1)."""
-    # Not of Ctrl-C: a script ignores that for what it starts in the background.
-    return number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN
