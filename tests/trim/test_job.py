@@ -1,26 +1,18 @@
 """What a trim's budget is spent on, what it tells, and what --keep may call in force."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from check_rows import BY_ID
 from host_tree import POLL, SLEEP
+from made_trim import IdleBench, Tenth
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, TautError
 from taut.host.apply import Outcome, Result, Wish
-from taut.host.audit import Row
-from taut.host.check import Profile, Remedy, failed
-from taut.host.plan import Choice, Plan, PlannedChange, Step
 from taut.host.setting import Change
 from taut.host.settings import FileSetting
-from taut.host.state import HostState
 from taut.report.trim import last_lines
 from taut.testbed.core_locks import busy_cores
 from taut.trim import job as jobs
 from taut.trim import trim as trims
-from taut.trim.bench import Repetition
-from taut.trim.candidates import CauseFound
 from taut.trim.job import Job, nobody_measures, refused_by_machine
 from taut.trim.trim import Request, Trimmed
 
@@ -32,43 +24,6 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.now_s
-
-
-class IdleBench:
-    """Finds nothing to try, and is never asked to measure."""
-
-    figure = "made figure"
-    unusable = "in one state nothing was made"
-
-    def scout(self) -> Sequence[CauseFound]:
-        return ()
-
-    def plan(self, state: HostState) -> Plan:
-        return Plan(SLEEP, Profile.RECOMMENDED, ())
-
-    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-        raise NotImplementedError
-
-    def seconds(self, n_states: int) -> float:
-        return 0.0
-
-
-class Tenth(IdleBench):
-    """A bench on which one remedy can be tried, and makes the figure a tenth."""
-
-    def plan(self, state: HostState) -> Plan:
-        change = Change(FileSetting("/proc/a", "number"), "1")
-        planned = PlannedChange(change, old="0", is_in_force=False)
-        row = Row(BY_ID["R24"], failed("bad", "good"))
-        step = Step(row, Remedy("R24-now", "do it"), Choice.TAKE, "why", (planned,))
-        return Plan(POLL, Profile.RECOMMENDED, (step,))
-
-    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-        figures = {s.name: {"cell": 10.0 if s.is_as_found else 1.0} for s in states}
-        return [Repetition(number, figures) for number in repetitions]
-
-    def seconds(self, n_states: int) -> float:
-        return 1.0
 
 
 def test_a_trim_tells_whether_its_device_polled_or_slept() -> None:
@@ -116,7 +71,7 @@ def test_what_helps_is_not_put_in_force_under_another_measurement(
     job.measure(Tenth(), lambda: POLL, lambda _: None, scouting="", target="p99", cores=(1, 2))
 
     with pytest.raises(TautError, match=r"of [1-9]\d* cores: another measures there; ") as no:
-        job.put_in_force()
+        job.put_in_force(lambda: None)
 
     assert str(no.value).endswith("then `taut host apply --cores 1-2 --only R24-now`")
     assert no.value.exit_status == 1

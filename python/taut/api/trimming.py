@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from taut.analysis.results import analyse_measured
@@ -10,7 +11,7 @@ from taut.api.measuring import Experiment, Say, Told, read_experiment
 from taut.core.files import default_out
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
-from taut.trim.experiment import check_trim, measure_trim, publish_trim
+from taut.trim.experiment import check_trim, measure_trim, publish_trim, write_trim
 from taut.trim.job import Job, request_for
 
 
@@ -42,7 +43,7 @@ def trim(
     measure_trim(job, spec, target, directory, Told(say), origin, wait=wait)
     run = RunDirectory(directory)
     try:
-        job.put_in_force()
+        job.put_in_force(partial(write_trim, job, directory))
     finally:
         analysis = analyse_measured(run)
         publish_trim(job, run, analysis)

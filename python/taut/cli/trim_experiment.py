@@ -18,7 +18,7 @@ from taut.experiment.run_manifest import Origin
 from taut.experiment.spec import parse_spec
 from taut.records.rundir import RunDirectory
 from taut.report.paragraph import print_note
-from taut.trim.experiment import check_trim, measure_trim, publish_trim
+from taut.trim.experiment import check_trim, measure_trim, publish_trim, write_trim
 from taut.trim.job import Job
 
 
@@ -40,18 +40,18 @@ def trim_experiment(
         try:
             with closing(TerminalProgress(is_part=True)) as progress:
                 measure_trim(job, spec, target, directory, progress, origin, wait=wait)
+            _report(job, RunDirectory(directory), as_json=as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(
-                f"interrupted: the host is as it was; what was measured is in {directory}"
+                f"interrupted: {job.host_words}; what was measured is in {directory}"
             ) from None
-    _report(job, RunDirectory(directory), as_json=as_json)
 
 
 def _report(job: Job, run: RunDirectory, *, as_json: bool) -> None:
     """Keep what is to be kept, write the report, print."""
     failure = None
     try:
-        job.put_in_force()
+        job.put_in_force(partial(write_trim, job, run.path))
     except TautError as error:
         failure = error  # What was measured is reported all the same.
 

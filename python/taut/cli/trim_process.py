@@ -72,25 +72,13 @@ def trim_process(
                     target="stalled, per second",
                     cores=process.cores,
                 )
+                _told_by_stalls(job, bench, left_out)
+                kept.whole(job.plain())
+            _report(job, kept, as_json=as_json)
         except KeyboardInterrupt:
             raise InterruptedRun(
-                f"interrupted: the host is as it was; what was measured is in {folder}"
+                f"interrupted: {job.host_words}; what was measured is in {folder}"
             ) from None
-    _told_by_stalls(job, bench, left_out)
-    failure = None
-    try:
-        job.put_in_force()
-    except TautError as error:
-        failure = error  # What was measured is reported all the same.
-    finally:
-        document = kept.whole(job.plain())
-    if as_json:
-        json.dump(plain(document), sys.stdout)
-        print()
-    else:
-        print_trim(job.document, Console(), folder / TRIM_FILE, is_dry=job.dry_run)
-    if failure is not None:
-        raise failure
 
 
 @dataclass
@@ -109,12 +97,30 @@ class Kept:
         self.windows = replace(self.windows, windows=parts)
         write_json(self.folder / WINDOWS_FILE, plain_object(self.windows))
 
-    def whole(self, result: JsonObject) -> JsonObject:
-        """Write windows and result as one document, and give it."""
-        document = {**plain_object(self.windows), **result}
-        write_json(self.folder / TRIM_FILE, plain(document))
+    def document(self, result: JsonObject) -> JsonObject:
+        """Give windows and result as one document."""
+        return {**plain_object(self.windows), **result}
+
+    def whole(self, result: JsonObject) -> None:
+        """Write windows and result as one document."""
+        write_json(self.folder / TRIM_FILE, plain(self.document(result)))
         (self.folder / WINDOWS_FILE).unlink(missing_ok=True)
-        return document
+
+
+def _report(job: Job, kept: Kept, *, as_json: bool) -> None:
+    """Keep what is to be kept, and print."""
+    failure = None
+    try:
+        job.put_in_force(lambda: kept.whole(job.plain()))
+    except TautError as error:
+        failure = error  # What was measured is reported all the same.
+    if as_json:
+        json.dump(plain(kept.document(job.plain())), sys.stdout)
+        print()
+    else:
+        print_trim(job.document, Console(), kept.folder / TRIM_FILE, is_dry=job.dry_run)
+    if failure is not None:
+        raise failure
 
 
 def _told_by_stalls(job: Job, bench: StallsBench, left_out: Mapping[str, str]) -> None:

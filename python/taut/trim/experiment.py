@@ -47,7 +47,7 @@ def measure_trim(
     *,
     wait: bool,
 ) -> None:
-    """Measure every state of the host that the job asks for; leave the host as found."""
+    """Measure every state that the job asks for; leave the host as found, and trim.json."""
     plan = make_plan(spec, repetitions=range(1, 2))
     with measuring(
         plan, directory, None, progress, origin, wait=wait, in_parts=True, in_states=True
@@ -60,9 +60,15 @@ def measure_trim(
             target=target,
             cores=session.cores.to_quiet,
         )
+        write_trim(job, directory)
+
+
+def write_trim(job: Job, run: Path) -> None:
+    """Write trim.json as far as it is known."""
+    write_json(run / TRIM_FILE, job.plain())
 
 
 def publish_trim(job: Job, run: RunDirectory, analysis: Analysis) -> None:
-    """Add the causes after the trim, and write trim.json."""
+    """Add the causes after the trim to trim.json."""
     job.document = with_causes(job.document, analysis.trials)
-    write_json(run.path / TRIM_FILE, job.plain())
+    write_trim(job, run.path)

@@ -15,7 +15,7 @@ from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.plan import check_names, split_names
 from taut.host.situation import Situation, device_option
-from taut.host.state import HostState, plan_state, wishes_of
+from taut.host.state import HostState, describe_applied, plan_state, undisturbed, wishes_of
 from taut.host.writer import Writer
 from taut.records.documents.json_form import Json, plain_object
 from taut.records.documents.trim import TrimDocument
@@ -68,6 +68,13 @@ class Job:
     def document(self, document: TrimDocument) -> None:
         self._document = document
 
+    @property
+    def host_words(self) -> str:
+        """Say how the host is left."""
+        if self._document is not None and self._document.in_force:
+            return "what helps is in force, until `taut host undo`"
+        return "the host is as it was"
+
     def plain(self) -> dict[str, Json]:
         """Give the keys of trim.json; none until it is measured."""
         return {} if self._document is None else plain_object(self._document)
@@ -106,20 +113,36 @@ class Job:
             took_s=time.monotonic() - began,
         )
 
-    def put_in_force(self) -> None:
+    def put_in_force(self, write: Callable[[], object]) -> None:
         """Apply what is kept, if asked to, as `taut host apply` would: the journal is the user's.
 
+        `write` then writes trim.json again, whatever became of it; no signal ends it in between.
+
         TautError: another measurement runs, and nothing is changed; a change failed, and all are
-        taken back; or the machine did not take one, and the others are in force.
+        taken back; the journal could not be written; or the machine did not take one, and the
+        others are in force.
         """
         if not self.keep or not self.document.kept or self._situation is None:
             return
+        with undisturbed():
+            try:
+                self._apply_kept(self._situation)
+            except OSError as error:
+                in_force = describe_applied(Host()) is not None
+                self.document = replace(self.document, in_force=in_force)
+                why = f"--keep: {error.filename or 'the host'}: {error.strerror or error}"
+                undo = "; `taut host undo` takes back what was changed" if in_force else ""
+                raise TautError(f"{why}{undo}") from None
+            finally:
+                write()
+
+    def _apply_kept(self, situation: Situation) -> None:
         host = Host()
         state = HostState(KEPT_STATE, only=self.document.kept)
         devices = device_option(self.document.waiting)
         kept = f"--cores {self.document.cores}{devices} --only {','.join(self.document.kept)}"
         with nobody_measures(host.online_cores(), f"`taut host apply {kept}`"):
-            wishes = wishes_of(plan_state(host, self._situation, state), state)
+            wishes = wishes_of(plan_state(host, situation, state), state)
             report = apply_changes(host, Writer(host), wishes)
         failed = [r for r in report.results if r.outcome is Outcome.FAILED]
         if failed:
