@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -9,11 +10,13 @@ from host_threads import thread_files
 from host_tree import put, tree
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, TautError
+from taut.experiment import tracing
 from taut.experiment.progress import Silent
 from taut.host.check import Profile
 from taut.host.settings.thread_affinity import ThreadAffinity
 from taut.host.state import HostState, plan_state, wishes_of
 from taut.records.documents.manifest import ThreadOfRun
+from taut.trim import watched
 from taut.trim.watched import Process, find_process, never_tried, situation_of, watching
 
 ONLINE = {"/sys/devices/system/cpu/online": "0-3\n", "/proc/cpuinfo": "flags\t\t: fpu\n"}
@@ -127,6 +130,29 @@ def test_what_the_manifest_says_of_it() -> None:
 
     assert replace(process, starts={}).document().pid == 500
     assert process.document().threads == (ThreadOfRun(2, 501, 7),)
+
+
+def test_of_two_that_wait_for_their_cores_one_has_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = Process(500, "my-program", "my-program", 1, {2: 501})
+    out = tmp_path / "runs" / "trim"
+
+    def watch() -> None:
+        with watching(process, out, Silent(), seed=1, wait=True):
+            pass
+
+    def waiting(*_: object, **__: object) -> NoReturn:
+        with pytest.raises(InputError, match="another taut measures into it; wait for its end"):
+            watch()
+        raise InputError("waited in vain")
+
+    monkeypatch.setattr(tracing, "why_not", lambda: None)
+    monkeypatch.setattr(watched, "measuring_on", waiting)
+
+    with pytest.raises(InputError, match="waited in vain"):
+        watch()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.smoke

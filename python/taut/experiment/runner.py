@@ -155,7 +155,7 @@ def measuring(
     run = open_run(plan, out, resume)
     host = Host()
     with (
-        _held(run),
+        measuring_into(run.path),
         _remove_refused_run(run),
         cores_held(host, plan.spec, progress, wait=wait) as cores,
         RunScope() as scope,
@@ -210,13 +210,12 @@ def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Ite
 
 
 @contextmanager
-def _held(run: RunDirectory) -> Iterator[None]:
-    """Keep others from measuring into a run: each removes unfinished trials before its own."""
-    with held_alone(run.path) as is_ours:
+def measuring_into(folder: Path) -> Iterator[None]:
+    """Keep others from measuring into a run: each would remove or replace what the other writes."""
+    with held_alone(folder) as is_ours:
         if not is_ours:
             raise InputError(
-                f"{run.path}: another taut measures into it; wait for its end, or give another "
-                "--out"
+                f"{folder}: another taut measures into it; wait for its end, or give another --out"
             )
         yield
 

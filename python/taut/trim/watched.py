@@ -1,7 +1,7 @@
 """A program that taut did not start: which threads are watched, and what the watch needs."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_shown_li
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.experiment import leftovers, tracing
 from taut.experiment.progress import Progress
-from taut.experiment.runner import pinned_to
+from taut.experiment.runner import measuring_into, pinned_to
 from taut.explain.window import threads_on
 from taut.host.apart import cores_apart
 from taut.host.audit import as_document, check_cores, find_situation, run_audit
@@ -126,15 +126,15 @@ def watching(
 ) -> Iterator[Watch]:
     """Take what a watch needs, and give all of it back, the host's state first, however it ends.
 
-    InputError: another measurement holds one of the cores, an apply made by hand is in force,
-    another run is alive, or this machine cannot be traced.
+    InputError: another measurement holds one of the cores or `out`, where something is already, an
+    apply made by hand is in force, another run is alive, or this machine cannot be traced.
     """
     host = Host()
     cannot = tracing.why_not()
     if cannot is not None:
         raise MissingToolError(f"--pid measures by tracing: {cannot}")
-    _check_free(out)
     with (
+        _made(out),
         measuring_on(process.cores, wait=wait, waiting=progress.warned),
         RunScope() as scope,
     ):
@@ -144,7 +144,6 @@ def watching(
         holder = leftovers.holder_of(scope.id)
         states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
         own = _own_core(host, process)
-        _make(out)
         with states, pinned_to(own):
             _describe(out, process, host, seed, command_line)
             progress.noted(
@@ -185,19 +184,25 @@ def _own_core(host: Host, process: Process) -> int:
     return min(free, key=lambda core: (core in apart, core in beside, core))
 
 
-def _check_free(out: Path) -> None:
-    """Before anything is waited for. InputError: there is something to spoil."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"{out}: not empty; give another --out")
-
-
-def _make(out: Path) -> None:
+@contextmanager
+def _made(out: Path) -> Iterator[None]:
+    """Make a folder, and hold it before anything is waited for; one left empty is removed again."""
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
             f"{out}: cannot be written: {error.strerror}; give another --out"
         ) from None
+    with measuring_into(out):
+        if any(out.iterdir()):
+            raise InputError(f"{out}: not empty; give another --out")
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Not empty: the first that is not keeps its parents.
+                for folder in made:
+                    folder.rmdir()
 
 
 def _describe(
