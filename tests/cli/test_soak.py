@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from made_soak import row, segment
+from taut.cli import soak_job
 from taut.cli.main import run_command
-from taut.cli.soak_job import Wishes, _end, _stopping
-from taut.core.errors import InterruptedRun, TautError
+from taut.cli.soak_job import Wishes, _check_hook, _end, _stopping
+from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
 from taut.experiment.rows import Rows
 from taut.experiment.soak import LIMITS_NS
@@ -71,6 +72,57 @@ def test_a_rule_of_the_file_that_rows_cannot_say_may_be_left_out(
     assert "(of a file: --set 'require=[]')" in line
     assert run_command([*words, "--set", "require=[]", "--clean", "outage(1ms) < 1s"]) == 2
     assert "soak: outage(1ms) < 1s: rows count" in capsys.readouterr().err
+
+
+def test_a_hook_that_is_not_there_is_refused_before_anything_is_measured(
+    spec: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(soak_job, "require", lambda _: pytest.fail("it goes on"))
+
+    assert run_command(["soak", str(spec), "--on-fail", "./alrt.sh -v"]) == 2
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert line == "taut: --on-fail ./alrt.sh -v: ./alrt.sh: no such program, or not executable"
+
+
+@pytest.mark.parametrize("command", ["", " ", "./alert", "./notes", "./folder", "no-such-program"])
+def test_a_hook_that_cannot_be_called_is_refused(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes").touch(0o644)
+    (tmp_path / "folder").mkdir()
+
+    with pytest.raises(InputError, match="--on-fail"):
+        _check_hook(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        None,
+        "./alert.sh",
+        "./alert.sh --to me",
+        "cd / && no-such-program",
+        "if true; then no-such-program; fi",
+        "f () { no-such-program; }; f",
+        "f() { no-such-program; }; f",
+        "{ no-such-program; }",
+        "(no-such-program)",
+        "! no-such-program",
+        "PATH=/opt:$PATH no-such-program",
+        "$HOME/no-such-program",
+        "'./my alert.sh'",
+        "no-such-program;",
+    ],
+)
+def test_a_hook_that_the_shell_may_understand_is_left_to_it(
+    command: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "alert.sh").touch(0o755)
+
+    _check_hook(command)
 
 
 def test_a_failure_before_the_first_row_is_told_to_the_hook_with_its_reason(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -46,6 +47,9 @@ from taut.report.soak import row_line
 
 _INTERRUPTED = "interrupted"
 
+# The first word of a command, where no shell makes another of it, nor a function: `f () {`.
+_PLAIN_WORD = re.compile(r"\s*([\w./+-]+)(?=\s*$|\s+[^(\s])")
+
 _RECORD_BYTES, _GAP_BYTES, _KEPT_BYTES = 48, 24, 18
 _KEPT_GAP_BYTES = 12
 _TRACE_BYTES = 512 << 20
@@ -63,6 +67,27 @@ class Wishes:
     images: bool
     details: bool
     as_json: bool
+
+
+def _check_hook(command: str | None) -> None:
+    """InputError: what --on-fail calls is not there, which would be said when it is too late.
+
+    What the shell has to expand first is left to it. None: nothing is to be called.
+    """
+    if command is None:
+        return
+    if not command.strip():
+        raise InputError("--on-fail: an empty command; name one, as ./alert.sh")
+    word = _PLAIN_WORD.match(command)
+    if word is not None and not _can_be_called(word[1]):
+        raise InputError(f"--on-fail {command}: {word[1]}: no such program, or not executable")
+
+
+def _can_be_called(word: str) -> bool:
+    if "/" in word:
+        return shutil.which(word) is not None
+    asked = ["/bin/sh", "-c", 'command -v "$1"', "taut", word]
+    return subprocess.run(asked, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
 def print_soak_plan(soak: Soak, out: Path) -> None:
@@ -144,6 +169,7 @@ def soak_and_report(
 ) -> None:
     """Soak, judge, report. Whatever ends it, what was measured until then is kept and shown."""
     plan = _whole_plan(soak)
+    _check_hook(wishes.on_fail)
     kept = read_segments(out) if resume else []
     refuse_new_limits(soak, out, kept)
     require(plan)
