@@ -26,6 +26,8 @@ PROCESS = ProcessOfRun(4242, "testpmd", "testpmd -l 1", ())
         (["--pid", "999999999", "--dry-run"], "process 999999999: there is none"),
         (["--pid", "1", "--only", "X99", "--dry-run"], "--only X99: no such check or remedy"),
         (["--pid", "1", "--window", "soon", "--dry-run"], "soon"),
+        (["--pid", "1", "--window", "0s", "--dry-run"], "--window 0 ns: write more than 0"),
+        (["--pid", "1", "--window", "25h", "--dry-run"], "--window 25 h 0 min: write more than 0"),
     ],
 )
 def test_what_makes_no_sense_is_said_in_one_line(

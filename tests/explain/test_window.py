@@ -3,8 +3,12 @@
 import subprocess
 import sys
 
+import pytest
+
 from taut.core.cpus import cpuset_cores
-from taut.explain.window import threads_on
+from taut.core.errors import InputError
+from taut.explain import window
+from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 
 PROGRAM = """
@@ -30,3 +34,11 @@ def test_of_two_threads_on_one_core_it_is_the_one_that_polls_not_the_one_that_ra
             assert threads_on(Host(), process.pid, None) == {core: poller}
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("duration_ns", [0, 86_400_000_000_001])
+def test_no_tracer_is_started_that_would_not_end(duration_ns: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(window, "_trace", lambda *_: pytest.fail("it is traced"))
+
+    with pytest.raises(InputError, match=r"--duration .*: write more than 0 and at most 24h"):
+        explain_window({0: 1}, duration_ns)

@@ -15,6 +15,7 @@ from taut.cli.trim_words import print_trim
 from taut.core.errors import InterruptedRun, TautError
 from taut.core.files import default_out, write_json
 from taut.experiment.interrupt import interruptible
+from taut.explain.window import check_length
 from taut.host.host import Host
 from taut.records.documents.json_form import JsonObject, plain, plain_object
 from taut.records.documents.trim import BY_STALLS, TRIM_FILE, WINDOWS_FILE, WindowsOfTrim
@@ -44,6 +45,7 @@ def trim_process(
     out: Path | None,
 ) -> None:
     """Watch the process in windows, in every state of the host; leave trim.json."""
+    check_length("--window", window_ns)
     host = Host()
     least_s = scouting_seconds(window_ns) + LEAST_PAIRS * seconds_of(window_ns, 2)
     job.check(budget, least_s, "--window 500ms")

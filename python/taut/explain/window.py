@@ -12,6 +12,7 @@ from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list, parse_shown_list
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.core.timings import stage
+from taut.core.units import length_words
 from taut.explain.process import explain_events
 from taut.explain.read.events import read_events, read_notes
 from taut.explain.tell.result import Explanation, Options
@@ -25,6 +26,7 @@ _PROGRAM = "taut-trace"
 _N_LOOKS = 10
 _LOOK_S = 0.01
 """How often, and how far apart, threads that share a core are looked at."""
+_MOST_NS = 86_400_000_000_000
 
 
 def threads_on(host: Host, pid: int, cores: CpuSet | None) -> dict[int, int]:
@@ -46,6 +48,12 @@ def threads_on(host: Host, pid: int, cores: CpuSet | None) -> dict[int, int]:
     return threads
 
 
+def check_length(option: str, length_ns: int) -> None:
+    """InputError: nothing can be traced for as long as an option says."""
+    if not 0 < length_ns <= _MOST_NS:
+        raise InputError(f"{option} {length_words(length_ns)}: write more than 0 and at most 24h")
+
+
 def explain_window(
     threads: Mapping[int, int],
     duration_ns: int,
@@ -55,9 +63,11 @@ def explain_window(
     """Trace threads, by core, for a while; give one explanation each, in their order.
 
     `environment` is added to the tracer's own; its records are kept in the folder `within` (None: a
-    temporary one) until they are read. TautError: it failed. KeyboardInterrupt passes after the
-    tracer has ended.
+    temporary one) until they are read. InputError: the duration is none, or above a day. TautError:
+    it failed. KeyboardInterrupt passes after the tracer has ended.
     """
+    # taut-trace takes 0 for "until a signal".
+    check_length("--duration", duration_ns)
     host = Host()
     with Scratch("explain", within) as folder:
         before = _states(host, threads)
