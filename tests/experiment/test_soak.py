@@ -75,6 +75,20 @@ def test_records_are_bounded_by_the_whole_length_and_the_disk_does_not_grow_with
         assert (bounded.most, bounded.gaps) == (MOST_KEPT, MOST_GAPS)
 
 
+@pytest.mark.parametrize(
+    ("asked", "trace"), [("auto", "tail"), ("continuous", "continuous"), ("off", "off")]
+)
+@pytest.mark.parametrize("length_s", [60, 86_400])
+def test_events_are_bounded_however_short_a_segment_is(
+    asked: str, trace: str, length_s: int
+) -> None:
+    soak = plan_soak(make_plan(parse_spec(TEXT, [f"trace={asked}"])), DAY_NS)
+
+    [trial] = soak.segment(soak.device, 0, length_s * SECOND_NS).trials
+
+    assert trial.trace == trace
+
+
 @pytest.mark.parametrize(("memory_mib", "most_mib"), [(256, 32), (512, 64), (65_536, 458)])
 def test_the_log_of_gaps_leaves_a_guest_most_of_its_memory(memory_mib: int, most_mib: int) -> None:
     options = f"options = {{ memory_mib = {memory_mib} }}\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement, parse_requirement
 from taut.core.units import format_ns
-from taut.experiment.fields import MAX_TRIAL_NS
+from taut.experiment.fields import MAX_TRIAL_NS, Trace
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
 from taut.experiment.plan import Bounded, Plan, Trial, floors, make_plan
 from taut.experiment.room import sent_packets
@@ -87,8 +87,11 @@ class Soak:
         traffic = self.traffic.model_copy(update=load | {"duration_ns": length_ns})
         spec = self.spec.model_copy(update={"device": (device,), "traffic": (traffic,)})
         plan = make_plan(spec, first_index=index, repetitions=range(index + 1, index + 2))
-        trial = replace(plan.trials[0], bounded=self.bounded(plan.trials[0]))
-        return replace(plan, trials=(trial,))
+        (trial,) = plan.trials
+        # Of a short trial "auto" keeps all events, which nothing bounds.
+        is_auto = spec.trace == "auto" and trial.trace != "off"
+        trace: Trace = "tail" if is_auto else trial.trace
+        return replace(plan, trials=(replace(trial, bounded=self.bounded(trial), trace=trace),))
 
     def bounded(self, trial: Trial) -> Bounded:
         """Bound the records by the whole length of the soak, not by that of a segment."""
