@@ -3,6 +3,8 @@
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,13 +12,13 @@ import pytest
 from made_soak import row, segment
 from taut.cli import soak_job
 from taut.cli.main import run_command
-from taut.cli.soak_job import Wishes, _check_hook, _end, _stopping
+from taut.cli.soak_job import Wishes, _check_hook, _end, _stopping, _Telling
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
 from taut.experiment.rows import Rows
 from taut.experiment.soak import LIMITS_NS
 from taut.records.live import Fresh
-from taut.records.segments import SegmentWriter
+from taut.records.segments import NONE, Kept, Latencies, SegmentWriter
 
 TEXT = """
 name = "typed"
@@ -123,6 +125,26 @@ def test_a_hook_that_the_shell_may_understand_is_left_to_it(
     (tmp_path / "alert.sh").touch(0o755)
 
     _check_hook(command)
+
+
+def test_the_lines_of_a_resumed_soak_go_on_where_its_table_does() -> None:
+    said: list[str] = []
+    progress: Any = SimpleNamespace(noted=said.append, warned=pytest.fail)
+    soak: Any = SimpleNamespace(has_control=False)
+    wishes = Wishes(None, None, images=False, details=False, as_json=False)
+    nothing = NONE.astype(np.float64)
+    none = Latencies(nothing, NONE.astype(np.uint64), nothing)
+    before = [
+        Kept(segment([row(0), row(1), row(2)], "000-floor-r1", "floor"), none, none),
+        Kept(segment([row(0), row(1)], "001-eager-r2"), none, none),
+    ]
+
+    telling = _Telling(soak, progress, wishes, before)
+    for trial, number in (("002-eager-r3", 0), ("002-eager-r3", 1), ("003-eager-r4", 0)):
+        telling.told(segment([], trial).start, row(number))
+
+    assert [line.split()[0] for line in said] == ["0:10:00", "0:15:00", "0:20:00"]
+    assert telling.has_row
 
 
 def test_a_failure_before_the_first_row_is_told_to_the_hook_with_its_reason(tmp_path: Path) -> None:

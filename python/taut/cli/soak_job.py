@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -230,6 +231,11 @@ class _Telling:
         self._metrics = None
         self.has_row = False
         """Whether a row was measured since this taut began."""
+        self._measured_ns: dict[str, dict[str, int]] = defaultdict(dict)
+        """Of each device, by segment, how long it was measured."""
+        for segment in (one.segment for one in kept):
+            of_device = self._measured_ns[segment.start.device]
+            of_device[segment.start.trial] = segment.measured_ns
         if wishes.prometheus is None:
             return
         if not wishes.prometheus.absolute().parent.is_dir():
@@ -245,8 +251,11 @@ class _Telling:
     def told(self, start: SegmentStart, row: Row) -> None:
         """Print a row on stderr, and what is odd about it."""
         self.has_row = True
+        measured_ns = self._measured_ns[start.device]
+        before_ns = sum(ns for trial, ns in measured_ns.items() if trial != start.trial)
+        measured_ns[start.trial] = row.end_ns
         name = f"{start.device}: " if self._soak.has_control else ""
-        self._progress.noted(f"{name}{row_line(row)}")
+        self._progress.noted(f"{name}{row_line(row, before_ns)}")
         if self._metrics is not None and not start.is_control:
             try:
                 self._metrics.told(row)
