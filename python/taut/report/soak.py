@@ -8,6 +8,7 @@ from rich.console import Console
 from taut.analysis.load import share_words
 from taut.core.errors import InputError
 from taut.core.units import digits_of, format_ns, length_words
+from taut.explain import causes
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.soak import (
     SHARES,
@@ -49,6 +50,7 @@ LEGEND = (
 BEYOND_TITLE = "Beyond what was measured"
 SHOWN_ROWS = 24
 _HOUR_NS = 3_600_000_000_000
+_NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
 
 
 def read_soak(run: Path) -> SoakDocument | None:
@@ -67,19 +69,29 @@ def read_soak(run: Path) -> SoakDocument | None:
 
 
 def headline(document: SoakDocument) -> str:
-    """Say in one or two sentences how it held."""
+    """Say in one or two sentences how it held, by what the generator itself did not hold up."""
     course = document.course
-    of = course.latency
+    of = course.on_time
     said = f"{course.device}: {length_words(course.measured_ns)}"
     if course.measured_ns < document.planned_ns - 1_000_000_000:
         said += f" of {length_words(document.planned_ns)}"
+    lost = course.counters.get("lost", 0) - course.counters.get("lost_void", 0)
     said += (
         f", p99.9 {cells.time(of.percentiles_ns['p99.9'])}, max {cells.time(of.max_ns)}, "
-        f"{course.counters.get('lost', 0):,} of {course.counters.get('sent', 0):,} packets lost."
+        f"{lost:,} of {course.counters.get('sent', 0):,} packets lost"
     )
+    if course.counters.get("void", 0):
+        share = _late_share(course.counters)
+        said += f"; the generator was late with {share}, which are left out"
+    said += "."
     if document.stopped is not None:
         said += f" Ended early: {document.stopped}."
     return said
+
+
+def _late_share(counters: Mapping[str, int]) -> str:
+    """Say which share of the packets the generator itself held up."""
+    return share_words(counters.get("void", 0) / max(1, counters.get("due", 0)))
 
 
 def verdict_words(document: SoakDocument) -> list[str]:
@@ -94,13 +106,14 @@ def figures_words(document: SoakDocument) -> list[str]:
     courses = [document.course, *([document.control] if document.control else [])]
     lines = []
     for course in courses:
-        lines.append(f"{course.device}: {_figures(course.latency)}")
+        called = course.device
         if course.on_time.n < course.latency.n:
             lines.append(
                 f"{course.device}, without what the generator itself held up "
-                f"({share_words(1 - course.on_time.n / course.latency.n)} of the packets): "
-                f"{_figures(course.on_time)}"
+                f"({_late_share(course.counters)} of the packets): {_figures(course.on_time)}"
             )
+            called += ", with it"
+        lines.append(f"{called}: {_figures(course.latency)}")
     return lines
 
 
@@ -132,7 +145,7 @@ def row_cells(row: Row, before_ns: int = 0) -> tuple[str, ...]:
         f"{counters['sent']:,}",
         f"{counters['lost']:,}",
         f"{counters['unsent']:,}",
-        share_words(counters["void"] / max(1, counters["due"])),
+        _late_share(counters),
         *(cells.time(of.percentiles_ns[name]) for name in ("p50", "p99", "p99.9", "p99.99")),
         cells.time(of.max_ns),
         at,
@@ -140,7 +153,7 @@ def row_cells(row: Row, before_ns: int = 0) -> tuple[str, ...]:
     )
 
 
-def row_line(row: Row, before_ns: int = 0) -> str:
+def row_line(row: Row, before_ns: int) -> str:
     """Say a row in one line, as it is printed while a soak measures."""
     start, sent, lost, unsent, late, p50, p99, p999, p9999, most, _, memory = row_cells(
         row, before_ns
@@ -214,19 +227,19 @@ def _amount(one: Trend, value: float) -> str:
 
 
 def causes_rows(course: Course, most: int = 4) -> list[tuple[str, str]]:
-    """Give a row an hour: its causes, the largest first.
+    """Give a row an hour: its causes, by their share of the recorded lateness, the largest first.
 
-    Maybe: only slow packets are recorded in a soak, others cannot speak against a cause.
+    Each a guess: only slow packets are recorded in a soak, others cannot speak against a cause.
     """
     found = []
     for hour in course.causes:
         total = sum(hour.by_cause.values()) or 1
         parts = [
-            f"{share_words(ns / total)} {name}" for name, ns in list(hour.by_cause.items())[:most]
+            f"{share_words(ns / total)} {'' if name in _NO_GUESS else 'maybe '}{name}"
+            for name, ns in list(hour.by_cause.items())[:most]
         ]
-        found.append(
-            (f"{hour.hour}:00", f"maybe {', '.join(parts)} ({hour.n_explained:,} packets)")
-        )
+        of = f"lateness of {hour.n_explained:,} recorded packets"
+        found.append((f"{hour.hour}:00", f"{of}: {', '.join(parts)}"))
     return found
 
 
@@ -235,7 +248,7 @@ def beyond_words(beyond: Beyond) -> str:
     if beyond.refused is not None:
         return f"No extrapolation: {beyond.refused}."
     levels = ", ".join(
-        f"{format_ns(most)} in {length} ({format_ns(low)} to {format_ns(high)})"
+        f"{format_ns(most)} in {length} (95 % of the fit: {format_ns(low)} to {format_ns(high)})"
         for length, (most, low, high) in beyond.levels_ns.items()
     )
     return (

@@ -1,0 +1,55 @@
+"""A soak in words: what is said of the device and what of the generator, and what is a guess."""
+
+from dataclasses import replace
+
+from made_soak import course, document, latency, row, segment
+from taut.records.documents.soak import Beyond, CausesOfHour
+from taut.report.soak import beyond_words, causes_rows, figures_words, headline
+
+
+def test_what_the_generator_held_up_is_left_out_of_the_first_line_and_told() -> None:
+    held = course([segment([row(sent=1_000, lost=5, void=20)])])
+    held = replace(
+        held,
+        counters={**held.counters, "lost_void": 4},
+        latency=latency(995, max_ns=85_000_000),
+        on_time=latency(975, max_ns=9_000),
+    )
+
+    assert headline(replace(document(held), planned_ns=held.measured_ns)) == (
+        "eager: 5 min 0 s, p99.9 1 µs, max 9 µs, 1 of 1,000 packets lost; the generator was late "
+        "with 2 %, which are left out."
+    )
+    on_time, whole = figures_words(document(held))
+    assert on_time.startswith("eager, without what the generator itself held up (2 % of the pack")
+    assert on_time.endswith("max 9 µs")
+    assert whole.startswith("eager, with it: p50 ")
+    assert whole.endswith("max 85 ms")
+
+
+def test_a_generator_that_was_never_late_is_not_mentioned() -> None:
+    held = course([segment([row()])])
+
+    assert headline(document(held)).endswith("0 of 1,000 packets lost.")
+    assert [line.partition(":")[0] for line in figures_words(document(held))] == ["eager"]
+
+
+def test_a_cause_of_an_hour_is_a_guess_unless_nobody_knows_one() -> None:
+    by_cause = {"another thread": 620, "unknown": 300, "events were lost": 80}
+    held = replace(course([segment([row()])]), causes=(CausesOfHour(3, 1_234, by_cause),))
+
+    assert causes_rows(held) == [
+        (
+            "3:00",
+            "lateness of 1,234 recorded packets: 62 % maybe another thread, 30 % unknown, 8 % "
+            "events were lost",
+        )
+    ]
+
+
+def test_an_extrapolation_says_what_its_interval_is() -> None:
+    levels = {"10 h": (40_000_000, 25_000_000, 90_000_000)}
+
+    said = beyond_words(Beyond(None, 60, 2_000_000, 0.1, 1e6, 0.5, levels))
+
+    assert "is 40 ms in 10 h (95 % of the fit: 25 ms to 90 ms). From 60 episodes above 2 ms" in said
