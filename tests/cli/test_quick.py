@@ -42,6 +42,8 @@ def test_one_table_two_sentences_the_report_and_what_is_next(document: Analysis)
     assert len(re.findall(r"\.(?:\s|$)", sentences)) == 2
     assert "Report: runs/quick/report.html\n" in text
     assert "taut init" in text
+    assert "`taut run` as root knows more" in text
+    assert {trial.trace for trial in make_plan(parse_spec(EXPERIMENT)).trials} == {"off"}
 
 
 def test_a_star_is_explained_where_there_is_one(document: Analysis) -> None:

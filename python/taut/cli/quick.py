@@ -11,7 +11,8 @@ EXAMPLES = (
     "taut quick --out runs/quick --json",
 )
 
-# Not traced: that takes root. Short: 4 s a device and what starting it takes.
+# Not traced, by root neither: it measures the same whoever calls it. Short: 4 s a device and what
+# starting it takes.
 EXPERIMENT = """\
 name = "quick"
 duration = "3s"

@@ -59,7 +59,7 @@ def print_quick(analysis: Analysis, report: Path, console: Console) -> None:
     following = (
         ("taut init", "an experiment of your own, to edit and run"),
         ("taut host audit", "what this machine does to the tail, and what helps"),
-        (f"taut explain {report.parent}", "why packets were late; runs of root know more"),
+        (f"taut explain {report.parent}", "why packets were late; `taut run` as root knows more"),
     )
     print_columns(console, [labels(""), words("")], following, "  ")
 
