@@ -102,6 +102,18 @@ def test_without_records_the_report_is_the_same_and_nothing_is_lost_by_asking_fo
     assert digits(bare) == digits(run)
 
 
+def test_what_cannot_be_judged_without_records_is_said_when_they_are_left_out(
+    run: Path, bare: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "a.taut")
+    assert run_command(["pack", str(run), "--without-records", "--out", file]) == 0
+    assert "`taut check` may show less" in " ".join(capsys.readouterr().out.split())
+
+    asked = ["--require", "in_a_row(1s) <= 1000000"]
+    assert run_command(["check", str(run), *asked]) == 0
+    assert run_command(["check", str(bare), *asked]) == 1
+
+
 def test_a_run_goes_into_a_file_beside_it_and_out_of_it_into_runs(
     run: Path,
     tmp_path: Path,

@@ -68,8 +68,9 @@ def pack(
     if document.left_out is not None:
         told = f"Left out: {document.left_out.n_files} files of records, "
         told += f"{document.left_out.n_bytes / 1e6:,.1f} MB. `taut report` and `taut compare` "
-        told += "give the same digits without them; `taut explain`, `taut report --again` and "
-        print_paragraph(console, told + "`--engine` need them.")
+        told += "give the same digits without them; `taut check` may show less, and `taut "
+        told += "explain`, `taut report --again` and `--engine` need them."
+        print_paragraph(console, told)
 
 
 def _check_analysed(run: Path) -> None:
