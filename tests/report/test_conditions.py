@@ -20,6 +20,22 @@ def test_traffic_is_told_in_words(changes, said):
     assert ("traffic", said) in conditions_of(Manifest(), [trial])
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"trace": {"mode": "tail"}}, "tail"),
+        (
+            {"trace": {"mode": "tail"}, "every_packet": False},
+            "tail (slow packets alone are recorded: `taut explain` tells their causes)",
+        ),
+        ({"trace": {"mode": "off", "why_not": "not asked for"}}, "off: not asked for"),
+        ({"trace": {"mode": "tail"}, "sent": None}, "tail"),
+    ],
+)
+def test_why_the_report_explains_no_late_packets_is_told(changes, said):
+    assert ("trace", said) in conditions_of(Manifest(), [made_result(**changes)])
+
+
 def test_a_trial_that_failed_before_its_device_had_a_path_is_no_other_condition():
     whole = made_result(dut="eager", path="memif")
     failed = made_result(dut="eager", path="", status="failed", sent=None)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from taut.analysis.load import frame_words
 from taut.records.documents.manifest import Manifest, Tool
 from taut.records.documents.results import TrialResult
-from taut.records.documents.trial import CoresOfTrial, TraceOfTrial
+from taut.records.documents.trial import CoresOfTrial
 from taut.report import cells
 from taut.report.energy import energy_words
 
@@ -18,7 +18,7 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
     found += [("path", "; ".join(_distinct(_path(t) for t in trials)))]
     found += [("cores", "; ".join(_distinct(_cores(t.cores) for t in trials)))]
     found += [("traffic", "; ".join(_distinct(_traffic(t) for t in trials)))]
-    found += [("trace", "; ".join(_distinct(_trace(t.trace) for t in trials)))]
+    found += [("trace", "; ".join(_distinct(_trace(t) for t in trials)))]
     found += [("notes", "; ".join(_distinct(note for t in trials for note in t.notes)))]
     found += [("energy", energy_words(trials))]
     resolutions = (t.figures.resolution for t in trials if t.figures is not None)
@@ -54,10 +54,16 @@ def _core(core: int | None) -> str:
     return "none" if core is None else str(core)
 
 
-def _trace(trace: TraceOfTrial | None) -> str:
-    if trace is None:
+def _trace(trial: TrialResult) -> str:
+    trace = trial.trace
+    if trace is None or trace.mode is None:
         return ""
-    return f"{trace.mode or ''}: {trace.why_not}" if trace.why_not else trace.mode or ""
+    if trace.why_not:
+        return f"{trace.mode}: {trace.why_not}"
+    # A tail's threshold is one of all packets: the report explains nothing without them.
+    if trial.figures is not None and not trial.figures.every_packet:
+        return f"{trace.mode} (slow packets alone are recorded: `taut explain` tells their causes)"
+    return trace.mode
 
 
 def _traffic(trial: TrialResult) -> str:

@@ -197,7 +197,7 @@ class TrialResult:
     warnings: tuple[str, ...] = ()
     capture: CaptureResult | None = field(default=None, metadata=LEFT_OUT)
     explanation: ExplanationDocument | None = field(default=None, metadata=LEFT_OUT)
-    """Why packets were late; None where the trial was not traced."""
+    """Why packets were late; None where it was not traced, or not every packet was recorded."""
     budgets: tuple[Budget, ...] | None = field(default=None, metadata=LEFT_OUT)
     """What each hop and link holds of the latency; None where they stamp no packets."""
     device_use: DeviceUse | None = field(default=None, metadata=LEFT_OUT)
