@@ -210,7 +210,7 @@ def _load(load: Load) -> str:
 
 _GENERATED = (
     "Service latency (received - sent) of every packet{n}, repetitions pooled, warm-up left out. "
-    "Generator late: packets during which the generator itself was held up."
+    "Generator late: it was itself held up while it sent or received them."
 )
 _CAPTURED = (
     "Latency (egress time stamp - ingress time stamp) of every matched packet{n}, warm-up left out."
