@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Sequence
 
+from taut.binaries.ended import last_words
 from taut.core.binaries import find_binary
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TautError
@@ -29,8 +30,8 @@ def read_clock(cores: Sequence[int] = ()) -> ClockReading:
         raise TautError(f"{_PROGRAM}: no answer in {_TIMEOUT_S} s; run it by hand") from None
     document = read_object(ended.stdout)
     if document is None or ended.returncode:
-        said = ended.stderr.strip().splitlines()[-1:] or [f"exit status {ended.returncode}"]
-        raise TautError(f"{_PROGRAM}: no whole answer ({said[0]}); run {' '.join(command)}")
+        said = last_words(_PROGRAM, ended.returncode, ended.stderr)
+        raise TautError(f"{_PROGRAM}: no whole answer ({said}); run {' '.join(command)}")
     return parse(ClockReading, document, _PROGRAM)
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from taut.binaries.ended import kind_of, last_words
 from taut.core.binaries import find_binary
-from taut.core.errors import InputError, TautError
+from taut.core.errors import RequirementNotMet
 from taut.records.raw_file import Records
 from taut.records.restore import NotForOnePassError, header_of_blocks
 
@@ -19,7 +20,6 @@ HISTOGRAMS, TIMES, WORST = "histograms.bin", "times.bin", "worst.bin"
 LATE = "late.bin"
 
 _PIPE_BYTES = 1 << 20
-_BAD_INPUT, _UNMET = 2, 3
 
 
 def count(
@@ -58,15 +58,13 @@ def count(
         except BaseException:
             process.kill()
             raise
-    if process.returncode == 0:
+    status = process.returncode
+    if status == 0:
         return
-    lines = said.decode(errors="replace").splitlines() or ["failed without a word"]
-    words = lines[-1].removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
-    if process.returncode == _UNMET:
+    words = last_words(PROGRAM, status, said.decode(errors="replace"))
+    if status == RequirementNotMet.exit_status:
         raise NotForOnePassError(words)
-    if process.returncode == _BAD_INPUT:
-        raise InputError(f"{PROGRAM}: {words}")
-    raise TautError(f"{PROGRAM}: {words}")
+    raise kind_of(status)(f"{PROGRAM}: {words}")
 
 
 def _feed(process: subprocess.Popen[bytes], records: Iterable[Records]) -> None:

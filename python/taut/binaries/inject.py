@@ -1,24 +1,22 @@
 """Disturbances made on purpose by taut-inject, and what was sent of them."""
 
-import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from taut.binaries.describe import describe
+from taut.binaries.ended import printed, waited
 from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
-from taut.core.errors import InputError, TautError
+from taut.core.errors import TautError
 from taut.records.documents.inject import CauseDescribed, InjectDescribed, InjectDocument
-from taut.records.documents.json_form import JsonObject, parse, read_object
+from taut.records.documents.json_form import JsonObject, parse
 
 INJECTIONS = "injections.bin"
 GAPS = "gaps.bin"
 
 _PROGRAM = "taut-inject"
-_BAD_INPUT = 2
 _GRACE_S = 30
 """Allowed beyond the duration: taut-inject takes memory before it and writes files after it."""
 _END_S = 5
@@ -83,11 +81,11 @@ def inject(request: InjectRequest, started: Callable[[int], None] | None = None)
     try:
         if started is not None:
             started(process.pid)
-        out, said = _wait(process, request.duration_ns / 1e9 + _GRACE_S)
+        out, said, _ = waited(process, _PROGRAM, request.duration_ns / 1e9 + _GRACE_S)
     finally:
         # Still running only if an exception came before its end.
         _end(process)
-    found = _read(command, process.returncode, out, said)
+    found = printed(_PROGRAM, command, process.returncode, out, said)
     _check(request, found)
     return parse_injected(found)
 
@@ -130,7 +128,7 @@ def _command(request: InjectRequest) -> list[str]:
     return command
 
 
-def _check(request: InjectRequest, printed: JsonObject) -> None:
+def _check(request: InjectRequest, said: JsonObject) -> None:
     """MissingToolError where it did another thing than it was asked to."""
     asked: dict[str, object] = {
         "core": request.core,
@@ -139,19 +137,7 @@ def _check(request: InjectRequest, printed: JsonObject) -> None:
     }
     if request.seed is not None:
         asked["seed"] = request.seed
-    check_understood(_PROGRAM, asked, printed)
-
-
-def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str]:
-    try:
-        return process.communicate(timeout=timeout_s)
-    except KeyboardInterrupt:
-        # A terminal sends Ctrl-C to both of us; a second signal does no harm.
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
-        return process.communicate(timeout=_GRACE_S)
-    except subprocess.TimeoutExpired:
-        raise TautError(f"{_PROGRAM}: no end after {timeout_s:.0f} s") from None
+    check_understood(_PROGRAM, asked, said)
 
 
 def _end(process: subprocess.Popen[str]) -> None:
@@ -164,14 +150,3 @@ def _end(process: subprocess.Popen[str]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _read(command: Sequence[str], status: int, out: str, said: str) -> JsonObject:
-    document = read_object(out)
-    if document is not None and status in (0, 130):
-        return document
-    lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
-    reason = lines[0].removeprefix(f"{_PROGRAM}: ")
-    if status == _BAD_INPUT:
-        raise InputError(f"inject: {reason}")
-    raise TautError(f"inject: {reason}; run {' '.join(command)}")

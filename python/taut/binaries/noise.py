@@ -1,27 +1,25 @@
 """What keeps a polling core from its work, as taut-noise measures it."""
 
-import signal
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from taut.binaries.ended import printed, waited
 from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list
-from taut.core.errors import InputError, TautError
+from taut.core.errors import TautError
 from taut.records.clock import fit_of
-from taut.records.documents.json_form import JsonObject, parse, read_object
+from taut.records.documents.json_form import JsonObject, parse
 from taut.records.documents.noise import CorePolled, NoisePrinted
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
 
 _PROGRAM = "taut-noise"
-_BAD_INPUT = 2
 _GRACE_S = 30
 """Allowed beyond the duration: taut-noise takes memory before it and writes files after it."""
 
@@ -96,12 +94,17 @@ def measure_noise(request: NoiseRequest) -> Noise:
         raise TautError(f"{command[0]}: cannot be started: {error.strerror}") from None
     timeout_s = request.duration_ns / 1e9 + _GRACE_S
     try:
-        out, said, was_interrupted = _wait(process, timeout_s)
+        out, said, was_interrupted = waited(process, _PROGRAM, timeout_s)
     finally:
         # Still running only if an exception came before its end.
         process.kill()
         process.wait()
-    found = _read(command, process.returncode, out, said, was_interrupted=was_interrupted)
+    try:
+        found = printed(_PROGRAM, command, process.returncode, out, said)
+    except TautError:
+        if was_interrupted:
+            raise KeyboardInterrupt from None
+        raise
     noise = parse_noise(found)
     _check(request, {**found, "cores": [core.core for core in noise.cores]})
     return noise
@@ -166,31 +169,3 @@ def _command(request: NoiseRequest) -> list[str]:
     if request.out is not None:
         command += ["--out", str(request.out)]
     return command
-
-
-def _wait(process: subprocess.Popen[str], timeout_s: float) -> tuple[str, str, bool]:
-    """Give both outputs, and whether we were told to stop meanwhile."""
-    try:
-        return *process.communicate(timeout=timeout_s), False
-    except KeyboardInterrupt:
-        # A terminal sends Ctrl-C to both of us; a second signal does no harm.
-        with suppress(ProcessLookupError):
-            process.send_signal(signal.SIGINT)
-        return *process.communicate(timeout=_GRACE_S), True
-    except subprocess.TimeoutExpired:
-        raise TautError(f"{_PROGRAM}: no end after {timeout_s:.0f} s") from None
-
-
-def _read(
-    command: Sequence[str], status: int, out: str, said: str, *, was_interrupted: bool
-) -> JsonObject:
-    document = read_object(out)
-    if document is not None and status in (0, 130):
-        return document
-    if was_interrupted:
-        raise KeyboardInterrupt
-    lines = said.strip().splitlines()[-1:] or [f"exit status {status}"]
-    reason = lines[0].removeprefix(f"{_PROGRAM}: ")
-    if status == _BAD_INPUT:
-        raise InputError(f"noise: {reason}")
-    raise TautError(f"noise: {reason}; run {' '.join(command)}")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taut.binaries.ended import kind_of
 from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
 from taut.core.errors import InputError, InterruptedRun, TautError
@@ -79,9 +80,10 @@ def run_match(
         *(["--progress"] if progress else []),
     ]
     status, lines = _run(argv, progress, meanwhile)
-    if status == 2:
+    kind = kind_of(status)
+    if kind is InputError:
         raise InputError(_words_of(lines))
-    if status == -signal.SIGINT:
+    if kind is InterruptedRun:
         raise InterruptedRun("interrupted; nothing was kept")
     if status != 0:
         ended = f"ended by signal {-status}" if status < 0 else _words_of(lines)
@@ -127,4 +129,4 @@ def _die_along() -> None:
 
 def _words_of(lines: Sequence[str]) -> str:
     text = lines[-1] if lines else "failed without a word"
-    return text.removeprefix(f"{PROGRAM}: ").removeprefix("error: ")
+    return text.removeprefix(f"{PROGRAM}: ")

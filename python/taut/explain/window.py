@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from taut.binaries.ended import kind_of, last_words
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list, parse_shown_list
 from taut.core.errors import InputError, InterruptedRun, TautError
@@ -141,9 +142,8 @@ def _trace(
             # What was traced before an interruption is too little to tell anything.
             process.send_signal(signal.SIGINT)
             raise
-    if process.returncode in (130, -signal.SIGINT):
+    status = process.returncode
+    if kind_of(status) is InterruptedRun:
         raise InterruptedRun("interrupted; nothing was kept")
-    if process.returncode != 0:
-        words = said.strip().splitlines() or [f"{_PROGRAM}: failed without a word"]
-        error = InputError if process.returncode == 2 else TautError
-        raise error(words[-1])
+    if status != 0:
+        raise kind_of(status)(f"{_PROGRAM}: {last_words(_PROGRAM, status, said)}")

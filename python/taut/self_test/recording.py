@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from taut.binaries.ended import kind_of
 from taut.binaries.inject import GAPS, INJECTIONS, Injected, InjectRequest, inject
 from taut.core.binaries import find_binary
 from taut.core.cpus import cpuset_cores
-from taut.core.errors import InputError, InterruptedRun, TautError, TrialError
+from taut.core.errors import InterruptedRun, TautError, TrialError
 from taut.explain import Options, explain_gaps
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import no_events, read_events, read_notes
@@ -39,7 +40,6 @@ ARMING_NS = 1_000_000_000
 
 # taut-inject polls a while before its first act; the poller's thread is known from then on.
 _START_S = 0.3
-_BAD_INPUT = 2
 _STOP_S = 60.0
 _YOUNG_NS = 200_000
 """A wake-up takes tens of microseconds in a nested guest, another thread's turn milliseconds."""
@@ -183,8 +183,8 @@ def _wait_armed(tracer: Child) -> None:
         tracer.wait_ready("armed$")
     except TrialError as error:
         said = error.log_tail[-1] if error.log_tail else str(error)
-        kind = InputError if tracer.exit_status == _BAD_INPUT else TautError
-        raise kind(said) from None
+        status = tracer.exit_status
+        raise (TautError if status is None else kind_of(status))(said) from None
 
 
 def read_acts(folder: Path, fit: ClockFit, most_arg: int | None = None) -> Acts:
