@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -182,7 +183,9 @@ def test_the_first_signal_ends_the_generator_and_what_it_measured_counts(
         with interruptible(), _stopping(rows):
             os.kill(os.getpid(), number)
             assert rows.stopped == "interrupted"
-            with pytest.raises(KeyboardInterrupt):
+            # A closed terminal is told twice.
+            is_once = number == signal.SIGHUP
+            with nullcontext() if is_once else pytest.raises(KeyboardInterrupt):
                 os.kill(os.getpid(), number)
     finally:
         signal.signal(number, inherited)

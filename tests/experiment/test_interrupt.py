@@ -20,6 +20,20 @@ with interruptible():
     print("not reached", flush=True)
 """
 
+_CLOSED = """
+import os, signal
+from taut.experiment.interrupt import interruptible
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+with interruptible():
+    try:
+        os.kill(os.getpid(), signal.SIGHUP)
+    except KeyboardInterrupt:
+        os.kill(os.getpid(), signal.SIGHUP)
+        print("cleaned up", flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+    print("not reached", flush=True)
+"""
+
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_an_exception(number: signal.Signals):
@@ -63,6 +77,14 @@ def test_the_second_ends_it_where_nobody_reads_what_it_says():
 
     assert done.returncode == 130
     assert done.stdout == b""
+
+
+def test_a_closed_terminal_which_is_told_twice_leaves_time_to_clean_up():
+    done = subprocess.run([sys.executable, "-c", _CLOSED], capture_output=True, text=True)
+
+    assert done.returncode == 130
+    assert done.stdout == "cleaned up\n"
+    assert "taut doctor --clean" in done.stderr
 
 
 def test_a_fork_dies_without_unwinding_the_run():

@@ -274,8 +274,11 @@ def _stopping(rows: Rows) -> Iterator[None]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         known = before[signal.Signals(number)]
-        if os.getpid() == owner and rows.stopped is None and rows.is_measuring:
+        is_ours = os.getpid() == owner
+        if is_ours and rows.stopped is None and rows.is_measuring:
             rows.stop(_INTERRUPTED)
+        elif is_ours and rows.stopped is not None and number == signal.SIGHUP:
+            return  # A closed terminal is told twice.
         elif callable(known):
             known(number, frame)
 

@@ -30,6 +30,9 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
+        if n_seen and number == signal.SIGHUP:
+            # A closed terminal is told twice: by the shell, and by the kernel when that ends.
+            return
         n_seen += 1
         if n_seen > 1:
             _stop_at_once()
