@@ -390,6 +390,9 @@ void measurement_finish(struct measurement *m, uint64_t end_tsc)
 			continue;
 		if (end_tsc - entry->sent_tsc < m->deadline_ticks)
 			entry->flags |= IN_FLIGHT_VOID;
+		// Of a device that died there are more than the ring may hold.
+		if (m->writer != NULL)
+			record_writer_make_room(m->writer);
 		conclude_lost(m, seq, entry);
 		entry->state = IN_FLIGHT_EMPTY;
 	}

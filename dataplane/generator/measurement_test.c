@@ -312,6 +312,20 @@ static void test_lost_packets_that_a_gap_may_have_cost_are_counted(void **state)
 	finish(m, records, 2);
 }
 
+static void test_more_may_be_lost_at_the_end_than_the_ring_of_records_holds(void **state)
+{
+	struct packet_record records[CAPACITY];
+
+	ring_bytes = 4 * sizeof(records[0]);
+	struct measurement *m = start(RECORD_MODE_ALL);
+	ring_bytes = 1 << 20;
+	send(m, CAPACITY);
+
+	assert_int_equal(finish(m, records, CAPACITY), CAPACITY);
+	for (uint64_t seq = 0; seq < CAPACITY; seq++)
+		assert_int_equal(records[seq].seq, seq);
+}
+
 static void test_what_nobody_waited_for_is_lost_and_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -375,6 +389,7 @@ int main(void)
 		cmocka_unit_test(test_lost_packets_that_a_gap_may_have_cost_are_counted),
 		cmocka_unit_test(test_what_nobody_waited_for_is_lost_and_void),
 		cmocka_unit_test(test_capacity_holds_the_most_of_a_deadline_within_limits),
+		cmocka_unit_test(test_more_may_be_lost_at_the_end_than_the_ring_of_records_holds),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

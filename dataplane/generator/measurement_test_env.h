@@ -17,6 +17,7 @@ enum { CAPACITY = 16, QUANTUM = 100, N_SPANS = 1024, DEADLINE = 1000000 };
 static char path[] = "/tmp/measurement_test.XXXXXX";
 static struct gap_watch gaps;
 static struct record_writer *writer;
+static size_t ring_bytes = 1 << 20;
 
 static inline void open_gaps(uint64_t now_tsc)
 {
@@ -32,7 +33,7 @@ static inline struct measurement *start_before_it_begins(
 {
 	struct measurement *m = aligned_alloc(64, sizeof(*m));
 	struct record_writer_config file = {
-		.path = path, .kind = RECORD_PACKET, .ring_bytes = 1 << 20, .core = -1};
+		.path = path, .kind = RECORD_PACKET, .ring_bytes = ring_bytes, .core = -1};
 	struct measurement_config config = {
 		.n_flows = 2,
 		.in_flight_capacity = CAPACITY,

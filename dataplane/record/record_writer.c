@@ -272,6 +272,25 @@ void record_writer_set_epoch(struct record_writer *writer, uint64_t epoch_tsc)
 	writer->thread->file.header.epoch_tsc = epoch_tsc;
 }
 
+// What the ring holds, by the calling thread: the writer thread has ended then.
+static int write_rest(struct record_writer *writer)
+{
+	stop_thread(writer->thread);
+	int err = record_writer_error(writer);
+	if (err == 0 && writer->thread->file.fd >= 0) {
+		record_writer_publish(writer);
+		err = drain(writer, NULL);
+		atomic_store_explicit(&writer->error, err, memory_order_relaxed);
+	}
+	return err;
+}
+
+void record_writer_make_room(struct record_writer *writer)
+{
+	if (writer->n_produced == writer->n_known_free_until && writer->n_produced < writer->most)
+		(void)write_rest(writer);
+}
+
 int record_writer_close(struct record_writer *writer, const struct clock_point *last,
 	uint64_t *n_written, uint64_t *n_lost)
 {
@@ -280,12 +299,7 @@ int record_writer_close(struct record_writer *writer, const struct clock_point *
 	if (writer == NULL)
 		return 0;
 	if (writer->thread != NULL) {
-		stop_thread(writer->thread);
-		err = record_writer_error(writer);
-		if (err == 0 && writer->thread->file.fd >= 0) {
-			record_writer_publish(writer);
-			err = drain(writer, NULL);
-		}
+		err = write_rest(writer);
 		if (n_written != NULL)
 			*n_written = writer->thread->file.header.n_records;
 		int close_err = record_file_close(&writer->thread->file, last);

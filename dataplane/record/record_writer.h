@@ -60,6 +60,10 @@ int record_writer_close(struct record_writer *writer, const struct clock_point *
 // Hot path: where the ring looks full, ask the writer thread's index once more.
 bool record_writer_has_room(struct record_writer *writer);
 
+// After the run, before record_writer_slot: write the ring out where it looks full. The writer
+// thread has ended then.
+void record_writer_make_room(struct record_writer *writer);
+
 // Hot path: the place for the next record, or NULL when the ring is full (then it is counted as
 // lost) or the file has all it is to have. The record belongs to the caller until
 // record_writer_publish.
