@@ -18,8 +18,7 @@ int stamp_log_create(struct stamp_log *log, const struct stamp_log_config *confi
 		.kind = RECORD_STAMP,
 		.header = config->header,
 		.ring_bytes = RING_BYTES,
-		// Unknown: the writer learns it from what comes.
-		.expected_per_second = 0,
+		.expected_per_second = 0, // unknown
 		.core = config->core,
 	};
 

@@ -136,10 +136,8 @@ static int open_writer(struct generator *g, struct error *error)
 		.ring_bytes = options->ring_mib << 20,
 		.most = options->record_most,
 		.within_ms = (uint32_t)((options->record_within_ns + NS_PER_MS - 1) / NS_PER_MS),
-		.expected_per_second =
-			options->record == RECORD_MODE_ALL
-				? traffic_rate_pps(&g->config->rate) * g->n_directions
-				: 0,
+		// Whatever the mode: of a device that stops answering each packet is recorded.
+		.expected_per_second = traffic_rate_pps(&g->config->rate) * g->n_directions,
 		.core = writer_core(g),
 	};
 

@@ -14,6 +14,8 @@ enum {
 	WRITE_BYTES = 16 << 10, // well below a piece (pace.h)
 	MIN_SLEEP_MS = 10,
 	MAX_SLEEP_MS = 60 * 1000,
+	// Where no rate was announced: a higher one than was seen may come.
+	MAX_UNKNOWN_MS = 500,
 };
 
 // What the writer thread owns.
@@ -25,6 +27,7 @@ struct record_writer_thread {
 	bool stop;
 	double per_second; // last known rate of records
 	uint32_t within_ms; // 0: as long as the ring has room
+	uint32_t most_ms; // it sleeps
 	struct pace pace;
 	struct record_file file;
 };
@@ -88,9 +91,7 @@ static uint64_t sleep_ms(const struct record_writer *writer, uint64_t n_waiting)
 
 	if (ms < MIN_SLEEP_MS)
 		return MIN_SLEEP_MS;
-	if (writer->thread->within_ms != 0 && ms > writer->thread->within_ms)
-		return writer->thread->within_ms;
-	return ms > MAX_SLEEP_MS ? MAX_SLEEP_MS : (uint64_t)ms;
+	return ms > writer->thread->most_ms ? writer->thread->most_ms : (uint64_t)ms;
 }
 
 // Returns false when the thread shall end.
@@ -244,6 +245,9 @@ int record_writer_create(const struct record_writer_config *config, struct recor
 	writer->thread->file.fd = -1;
 	writer->thread->per_second = config->expected_per_second;
 	writer->thread->within_ms = config->within_ms;
+	writer->thread->most_ms = config->expected_per_second > 0 ? MAX_SLEEP_MS : MAX_UNKNOWN_MS;
+	if (config->within_ms != 0 && config->within_ms < writer->thread->most_ms)
+		writer->thread->most_ms = config->within_ms;
 	writer->thread->pace = (struct pace){
 		.piece_ticks = clock_ticks(PACE_PIECE_NS, config->header.nominal_tsc_hz),
 		.rest = rest,

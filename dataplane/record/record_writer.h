@@ -2,12 +2,12 @@
 
 // Streams records from the measuring thread to a file without making it wait. The measuring
 // thread stores records in a ring in memory; a writer thread empties it. It sleeps until the ring
-// should be half full at the rate that was announced or seen, and writes nothing before it is a
-// quarter full: where both share a core, hardly anything but the measurement runs until then, and a
-// run whose records take half a ring is written after its end. Else it writes in pieces of less
-// than 0.2 ms, with rests between them (pace.h) while the ring has room. Memory is the ring's,
-// whatever the duration. A record that finds the ring full is counted as lost: the measuring thread
-// never waits.
+// should be half full at the rate that was announced or seen (half a second at most where none was
+// announced), and writes nothing before it is a quarter full: where both share a core, hardly
+// anything but the measurement runs until then, and a run whose records take half a ring is written
+// after its end. Else it writes in pieces of less than 0.2 ms, with rests between them (pace.h)
+// while the ring has room. Memory is the ring's, whatever the duration. A record that finds the
+// ring full is counted as lost: the measuring thread never waits.
 
 #include "record_file.h"
 
@@ -21,7 +21,7 @@ struct record_writer_config {
 	enum record_kind kind;
 	struct record_file_header header; // see record_file_create
 	size_t ring_bytes; // rounded down to a power of two of records
-	double expected_per_second; // tells the writer how long it may sleep; 0: unknown
+	double expected_per_second; // at most: the writer sleeps while as many fit; 0: unknown
 	int core; // of the writer thread; -1: as the calling thread
 	uint64_t most; // records of the file; 0: no limit
 	uint32_t within_ms; // records are in the file after so long, however few; 0: see above

@@ -189,6 +189,36 @@ static void test_less_than_half_a_ring_is_written_when_the_run_is_slower_than_an
 	assert_int_equal(record_writer_close(writer, &last, NULL, NULL), 0);
 }
 
+static void test_a_rate_never_seen_before_finds_the_writer_awake(void **state)
+{
+	const struct timespec pause = {.tv_nsec = 50000000};
+	struct record_writer_config config = {
+		.path = path,
+		.kind = RECORD_PACKET,
+		.header = {.run_id = 42},
+		.ring_bytes = 1024 * sizeof(struct packet_record),
+		.core = -1,
+	};
+	struct record_writer *writer;
+	const long whole = (long)(sizeof(config.header) + 769 * sizeof(struct packet_record));
+	uint64_t n_lost = 1, seq = 0;
+
+	assert_int_equal(record_writer_create(&config, &writer), 0);
+	// One in 10 ms: half of the ring would take five seconds.
+	put(writer, seq++);
+	nanosleep(&pause, NULL);
+	while (seq < 769)
+		put(writer, seq++);
+	for (int i = 0; i < 40 && file_size() < whole; i++)
+		nanosleep(&pause, NULL);
+	while (seq < 769 + 768)
+		put(writer, seq++);
+
+	assert_int_equal(record_writer_close(writer, &last, NULL, &n_lost), 0);
+	assert_int_equal(n_lost, 0);
+	assert_file_counts_to(seq);
+}
+
 static void test_a_full_ring_loses_records_and_counts_them(void **state)
 {
 	struct record_writer_config config = {
@@ -250,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_records_are_whole_when_the_writer_rests_after_every_write),
 		cmocka_unit_test(
 			test_less_than_half_a_ring_is_written_when_the_run_is_slower_than_announced),
+		cmocka_unit_test(test_a_rate_never_seen_before_finds_the_writer_awake),
 		cmocka_unit_test(test_a_full_ring_loses_records_and_counts_them),
 		cmocka_unit_test(test_a_failed_write_is_reported_to_the_measuring_thread),
 		cmocka_unit_test(test_a_path_that_cannot_be_created_is_an_error),
