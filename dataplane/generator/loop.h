@@ -31,7 +31,8 @@ struct loop {
 	uint64_t n_iterations, min_ticks;
 };
 
-// The cost of a poll that finds nothing, in ticks. Empties the ports of what others sent before.
+// The cost of a poll that finds nothing, in ticks; 0: each found something. Empties the ports of
+// what others sent before.
 uint64_t loop_measure_poll(struct loop *loop);
 
 // Send and receive until all departures are sent. Returns why it ended.
