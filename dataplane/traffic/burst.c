@@ -42,12 +42,13 @@ static int burst_init(void *state, const void *options, const struct traffic_rat
 	const struct burst_options *chosen = options;
 	struct burst *burst = state;
 
-	exact_gap_init(&burst->train, rate->per_ns * chosen->size, rate->packets);
+	exact_gap_init(
+		&burst->train, (unsigned __int128)rate->per_ns * chosen->size, rate->packets);
 	burst->size = chosen->size;
 	burst->at = chosen->size - 1; // the first frame begins a train
 	burst->gap_ns = chosen->gap_ns;
-	burst->length_ns = (chosen->size - 1) * chosen->gap_ns;
-	if (burst->length_ns < burst->train.whole_ns)
+	if (!__builtin_mul_overflow(chosen->size - 1, chosen->gap_ns, &burst->length_ns) &&
+		burst->length_ns < burst->train.whole_ns)
 		return 0;
 	error_set(error,
 		"schedule burst: a train of %" PRIu64 " frames every %" PRIu64

@@ -44,7 +44,8 @@ static int step_init(void *state, const void *options, const struct traffic_rate
 	struct step *step = state;
 
 	exact_gap_init(&step->before, rate->per_ns, rate->packets);
-	exact_gap_init(&step->after, rate->per_ns * 100, rate->packets * chosen->percent);
+	exact_gap_init(&step->after, (unsigned __int128)rate->per_ns * 100,
+		rate->packets * chosen->percent);
 	step->after_ns = chosen->after_ns;
 	return 0;
 }

@@ -79,10 +79,10 @@ struct exact_gap {
 };
 
 static inline void exact_gap_init(
-	struct exact_gap *gap, uint64_t numerator_ns, uint64_t denominator)
+	struct exact_gap *gap, unsigned __int128 numerator_ns, uint64_t denominator)
 {
-	gap->whole_ns = numerator_ns / denominator;
-	gap->rest = numerator_ns % denominator;
+	gap->whole_ns = (uint64_t)(numerator_ns / denominator);
+	gap->rest = (uint64_t)(numerator_ns % denominator);
 	gap->of = denominator;
 	gap->carried = 0;
 }

@@ -194,6 +194,26 @@ static void test_step_sends_the_whole_rate_and_then_a_share_of_it(void **state)
 	traffic_destroy(traffic);
 }
 
+// Rates with many digits have numerators that no schedule may multiply in 64 bits.
+static void test_odd_rates_are_kept_in_trains_and_steps(void **state)
+{
+	static const struct {
+		const char *schedule, *rate;
+		uint64_t gap_ns;
+	} cases[] = {
+		{"burst:size=20000", "100000.000001pps", 199999999}, // less than 200 ms
+		{"step:after=1ns,percent=40", "100000.000001bps", 12799999}, // of 64 bytes
+	};
+	struct departure departure;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct traffic *traffic = create(cases[i].schedule, cases[i].rate, 1);
+		traffic_next(traffic, &departure);
+		assert_int_equal(departure.gap_ns, cases[i].gap_ns);
+		traffic_destroy(traffic);
+	}
+}
+
 static void assert_refused(const char *schedule, const char *word)
 {
 	struct frame_mix mix = mix_of("64");
@@ -209,6 +229,7 @@ static void test_bad_schedules_are_refused_with_a_reason(void **state)
 {
 	assert_refused("sawtooth", "constant jittered poisson burst step");
 	assert_refused("burst:size=4,gap=2us", "no pause");
+	assert_refused("burst:size=17,gap=1152921504606846976ns", "no pause"); // 2^60
 	assert_refused("burst:length=4", "length");
 	assert_refused("jittered:percent=51", "percent");
 	assert_refused("step:percent=101", "percent");
@@ -342,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_burst_sends_trains_and_keeps_the_mean),
 		cmocka_unit_test(test_a_train_is_due_at_once),
 		cmocka_unit_test(test_step_sends_the_whole_rate_and_then_a_share_of_it),
+		cmocka_unit_test(test_odd_rates_are_kept_in_trains_and_steps),
 		cmocka_unit_test(test_bad_schedules_are_refused_with_a_reason),
 		cmocka_unit_test(test_what_does_not_happen_in_what_is_measured_does_not_fit),
 		cmocka_unit_test(test_rates_in_packets_and_in_bits),
