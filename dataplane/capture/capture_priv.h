@@ -51,8 +51,9 @@ struct capture_format {
 	// Whether records begin here again after damage: RECORD_SOUND, RECORD_TOO_SHORT or
 	// RECORD_BROKEN.
 	struct judgement (*judge_restart)(const struct capture *capture, const uint8_t *at);
-	// Count what is wrong with the record at the window's start.
-	void (*note_broken)(struct capture *capture);
+	// Count what is wrong with the record at the window's start. Records begin again n_passed
+	// bytes behind; 0: nowhere.
+	void (*note_broken)(struct capture *capture, size_t n_passed);
 };
 
 extern const struct capture_format capture_pcap;

@@ -61,7 +61,7 @@ static void other_link_text(const struct capture_note *note, char *text, size_t 
 	if (note->detail == CAPTURE_NO_INTERFACE)
 		snprintf(text, len,
 			"frame at byte %" PRIu64 " names an interface the file does not describe, "
-			"passed over; %" PRIu64 " frames not Ethernet",
+			"or only behind damage, passed over; %" PRIu64 " frames not Ethernet",
 			note->first_offset, note->count);
 	else
 		snprintf(text, len,

@@ -203,7 +203,7 @@ static struct judgement pcap_judge_restart(const struct capture *capture, const 
 	return (struct judgement){.verdict = RECORD_SOUND};
 }
 
-static void pcap_note_broken(struct capture *capture)
+static void pcap_note_broken(struct capture *capture, size_t n_passed)
 {
 	const struct pcap *pcap = capture->state;
 	const uint8_t *at = capture->source->next;

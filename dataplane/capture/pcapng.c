@@ -35,7 +35,7 @@ enum {
 
 // A time stamp t is (t * scale >> shift) / divisor ns since offset_s.
 struct interface {
-	uint32_t link_type;
+	uint64_t link_type; // CAPTURE_NO_INTERFACE: its block says none
 	uint32_t scale;
 	uint8_t shift;
 	uint64_t divisor;
@@ -43,7 +43,9 @@ struct interface {
 };
 
 struct pcapng {
-	bool is_swapped; // this section
+	// Of this section.
+	bool is_swapped;
+	bool has_damage; // interfaces from here on have unknown numbers: one before may be lost
 	size_t n_interfaces, room;
 	struct interface interfaces[];
 };
@@ -126,15 +128,6 @@ static struct judgement pcapng_judge_restart(const struct capture *capture, cons
 	return found;
 }
 
-static void pcapng_note_broken(struct capture *capture)
-{
-	const struct pcapng *pcapng = capture->state;
-	const uint8_t *at = capture->source->next;
-
-	capture_note(capture, CAPTURE_BAD_LENGTH, byte_source_offset(capture->source, at),
-		load_u32(at + 4, pcapng->is_swapped));
-}
-
 // if_tsresol: a power of 10, or with the upper bit set of 2, finer than a second.
 static void set_resolution(struct interface *interface, uint8_t resolution)
 {
@@ -180,6 +173,7 @@ static void read_options(
 	}
 }
 
+// Of a block that is too short, or lost, only the number.
 static int add_interface(struct capture *capture, const uint8_t *at, uint32_t len)
 {
 	struct pcapng *pcapng = capture->state;
@@ -194,10 +188,45 @@ static int add_interface(struct capture *capture, const uint8_t *at, uint32_t le
 		pcapng->room = room;
 	}
 	struct interface *interface = &pcapng->interfaces[pcapng->n_interfaces++];
-	*interface = (struct interface){.link_type = load_u16(at + 8, pcapng->is_swapped)};
+	*interface = (struct interface){.link_type = CAPTURE_NO_INTERFACE};
+	if (len < INTERFACE_MIN_BYTES)
+		return 0;
+	interface->link_type = load_u16(at + 8, pcapng->is_swapped);
 	set_resolution(interface, 6);
 	read_options(interface, at + 16, at + len - 4, pcapng->is_swapped);
 	return 0;
+}
+
+static void take_interface(struct capture *capture, const uint8_t *at, uint32_t len)
+{
+	struct pcapng *pcapng = capture->state;
+
+	if (!pcapng->has_damage && pcapng->n_interfaces < MAX_INTERFACES &&
+		add_interface(capture, at, len) < 0)
+		pcapng->has_damage = true;
+}
+
+// One lost block, as one of its lengths says, is of the type that it says. Other bytes that were
+// passed over may have held interfaces.
+static void pcapng_note_broken(struct capture *capture, size_t n_passed)
+{
+	struct pcapng *pcapng = capture->state;
+	const uint8_t *at = capture->source->next;
+	uint32_t type = load_u32(at, pcapng->is_swapped);
+	uint32_t len = load_u32(at + 4, pcapng->is_swapped);
+	bool is_one =
+		n_passed >= BLOCK_MIN_BYTES &&
+		(len == n_passed || load_u32(at + n_passed - 4, pcapng->is_swapped) == n_passed);
+
+	if (type == BLOCK_SECTION) {
+		pcapng->n_interfaces = 0;
+		pcapng->has_damage = !is_one;
+	} else if (!is_one || !is_known(type)) {
+		pcapng->has_damage = true;
+	} else if (type == BLOCK_INTERFACE) {
+		take_interface(capture, at, 0);
+	}
+	capture_note(capture, CAPTURE_BAD_LENGTH, byte_source_offset(capture->source, at), len);
 }
 
 static bool interface_time(const struct interface *interface, uint64_t stamp, int64_t *ts_ns)
@@ -221,7 +250,7 @@ static inline bool give_packet(struct capture *capture, const struct block *bloc
 	const bool is_swapped = pcapng->is_swapped;
 	uint64_t offset = byte_source_offset(capture->source, at);
 	uint32_t cap_len, number;
-	uint64_t stamp;
+	uint64_t link_type, stamp;
 
 	if (block->len < PACKET_MIN_BYTES) {
 		capture_note(capture, CAPTURE_BAD_LENGTH, offset, block->len);
@@ -235,11 +264,10 @@ static inline bool give_packet(struct capture *capture, const struct block *bloc
 		capture_note(capture, CAPTURE_BAD_LENGTH, offset, cap_len);
 		return false;
 	}
-	if (number >= pcapng->n_interfaces ||
-		pcapng->interfaces[number].link_type != CAPTURE_LINK_ETHERNET) {
-		capture_note(capture, CAPTURE_OTHER_LINK_TYPE, offset,
-			number < pcapng->n_interfaces ? pcapng->interfaces[number].link_type
-						      : CAPTURE_NO_INTERFACE);
+	link_type = number < pcapng->n_interfaces ? pcapng->interfaces[number].link_type
+						  : CAPTURE_NO_INTERFACE;
+	if (link_type != CAPTURE_LINK_ETHERNET) {
+		capture_note(capture, CAPTURE_OTHER_LINK_TYPE, offset, link_type);
 		return false;
 	}
 	struct capture_frame given = {
@@ -263,6 +291,7 @@ static void take_block(struct capture *capture, const struct block *block, const
 
 	if (block->type == BLOCK_SECTION) {
 		pcapng->is_swapped = block->is_swapped;
+		pcapng->has_damage = false;
 		pcapng->n_interfaces = 0;
 	} else if (block->type == BLOCK_SIMPLE_PACKET) {
 		// It has no time stamp, and without one a frame is of no use here.
@@ -270,8 +299,7 @@ static void take_block(struct capture *capture, const struct block *block, const
 	} else if (block->type == BLOCK_INTERFACE) {
 		if (block->len < INTERFACE_MIN_BYTES)
 			capture_note(capture, CAPTURE_BAD_LENGTH, offset, block->len);
-		else if (pcapng->n_interfaces < MAX_INTERFACES)
-			(void)add_interface(capture, at, block->len);
+		take_interface(capture, at, block->len);
 	}
 }
 

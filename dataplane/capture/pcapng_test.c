@@ -1,70 +1,7 @@
-#include "capture_test_env.h"
 #include "error.h"
+#include "pcapng_test_env.h"
 
 #include <errno.h>
-
-enum {
-	BLOCK = 4096,
-	SECTION_LEN = 28,
-	OPTION_RESOLUTION = 9,
-	OPTION_OFFSET = 14,
-};
-
-static void put_section(struct bytes *bytes)
-{
-	put_u32(bytes, 0x0a0d0d0a);
-	put_u32(bytes, SECTION_LEN);
-	put_u32(bytes, 0x1a2b3c4d);
-	put_u16(bytes, 1);
-	put_u16(bytes, 0);
-	put_u32(bytes, UINT32_MAX);
-	put_u32(bytes, UINT32_MAX);
-	put_u32(bytes, SECTION_LEN);
-}
-
-// resolution 0: none said, which means microseconds.
-static void put_interface(
-	struct bytes *bytes, uint16_t link_type, uint8_t resolution, int64_t offset_s)
-{
-	uint32_t len = 20 + (resolution != 0 ? 8 : 0) + (offset_s != 0 ? 12 : 0);
-	uint8_t padded[4] = {resolution};
-	uint32_t high = (uint32_t)((uint64_t)offset_s >> 32), low = (uint32_t)offset_s;
-
-	put_u32(bytes, 1);
-	put_u32(bytes, len);
-	put_u16(bytes, link_type);
-	put_u16(bytes, 0);
-	put_u32(bytes, 0);
-	if (resolution != 0) {
-		put_u16(bytes, OPTION_RESOLUTION);
-		put_u16(bytes, 1);
-		put(bytes, padded, 4);
-	}
-	if (offset_s != 0) {
-		put_u16(bytes, OPTION_OFFSET);
-		put_u16(bytes, 8);
-		put_u32(bytes, bytes->is_swapped ? high : low);
-		put_u32(bytes, bytes->is_swapped ? low : high);
-	}
-	put_u32(bytes, len);
-}
-
-static void put_packet(struct bytes *bytes, uint32_t interface, uint64_t stamp, uint32_t mark,
-	uint32_t cap_len, uint32_t wire_len)
-{
-	uint32_t padding = -cap_len & 3, len = 32 + cap_len + padding;
-
-	put_u32(bytes, 6);
-	put_u32(bytes, len);
-	put_u32(bytes, interface);
-	put_u32(bytes, (uint32_t)(stamp >> 32));
-	put_u32(bytes, (uint32_t)stamp);
-	put_u32(bytes, cap_len);
-	put_u32(bytes, wire_len);
-	put_frame_bytes(bytes, mark, cap_len);
-	put(bytes, "\0\0\0", padding);
-	put_u32(bytes, len);
-}
 
 // n packets of 98 bytes, 1 us apart from second 1000 on: blocks of 132 bytes.
 static struct bytes pcapng_of(uint32_t n, bool is_swapped)

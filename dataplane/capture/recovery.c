@@ -34,10 +34,9 @@ static void pass_over(struct capture *capture, size_t n_passed)
 static void get_past_damage(struct capture *capture)
 {
 	struct byte_source *source = capture->source;
-	size_t n_passed;
+	size_t n_passed = find_restart(capture);
 
-	capture->format->note_broken(capture);
-	n_passed = find_restart(capture);
+	capture->format->note_broken(capture, n_passed);
 	if (n_passed > 0) {
 		pass_over(capture, n_passed);
 		return;
@@ -53,7 +52,7 @@ static void end_early(struct capture *capture, bool may_be_wrong)
 	size_t n_passed = may_be_wrong ? find_restart(capture) : 0;
 
 	if (n_passed > 0) {
-		capture->format->note_broken(capture);
+		capture->format->note_broken(capture, n_passed);
 		pass_over(capture, n_passed);
 		return;
 	}
