@@ -17,6 +17,14 @@ enum {
 // never there.
 static const uint64_t tick_bias = UINT64_C(1) << 62;
 
+// The one stamp that would be 0 all the same, forged, is a nanosecond off.
+static inline uint64_t tick_of(int64_t ts_ns)
+{
+	uint64_t tick = (uint64_t)ts_ns + tick_bias;
+
+	return tick != 0 ? tick : 1;
+}
+
 static const uint16_t record_series[N_CAPTURE_SERIES] = {
 	[CAPTURE_LATENCY] = SERIES_SERVICE,
 	[CAPTURE_JITTER] = SERIES_JITTER,
@@ -129,10 +137,8 @@ static void record_ingress(
 	flags |= frame->is_out_of_sequence ? PACKET_OUT_OF_SEQUENCE : 0;
 	*next_record(results) = (struct packet_record){
 		.seq = frame->pos,
-		.sent_tsc = (uint64_t)frame->ts_ns + tick_bias,
-		.received_tsc = frame->class == MATCH_MATCHED
-					? (uint64_t)frame->egress_ts_ns + tick_bias
-					: 0,
+		.sent_tsc = tick_of(frame->ts_ns),
+		.received_tsc = frame->class == MATCH_MATCHED ? tick_of(frame->egress_ts_ns) : 0,
 		.frame_len = frame->frame_len,
 		.flags = flags,
 	};
@@ -254,7 +260,7 @@ static void record_egress(struct match_results *results, const struct match_egre
 
 	*next_record(results) = (struct packet_record){
 		.seq = frame->ingress_pos,
-		.received_tsc = (uint64_t)frame->ts_ns + tick_bias,
+		.received_tsc = tick_of(frame->ts_ns),
 		.frame_len = frame->frame_len,
 		.flags = (uint16_t)(flags[frame->class] | (is_cold ? PACKET_COLD : 0)),
 	};

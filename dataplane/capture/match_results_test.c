@@ -84,6 +84,20 @@ static void test_the_ends_of_time_are_far_apart(void **state)
 	match_results_fini(&results);
 }
 
+static void test_no_time_stamp_reads_as_never(void **state)
+{
+	const int64_t never_ns = -(INT64_C(1) << 62);
+	struct match_results results;
+
+	assert_int_equal(match_results_init(&results, folder, 0, true), 0);
+	matched(&results, 0, never_ns, never_ns);
+
+	assert_int_equal(results.n_records, 1);
+	assert_int_not_equal(results.records[0].sent_tsc, 0);
+	assert_int_not_equal(results.records[0].received_tsc, 0);
+	match_results_fini(&results);
+}
+
 static void test_the_warm_up_ends_where_time_does_not_wrap(void **state)
 {
 	struct match_results results;
@@ -101,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_ends_of_time_are_far_apart),
+		cmocka_unit_test(test_no_time_stamp_reads_as_never),
 		cmocka_unit_test(test_the_warm_up_ends_where_time_does_not_wrap),
 	};
 
