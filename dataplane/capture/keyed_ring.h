@@ -70,17 +70,25 @@ static inline __attribute__((always_inline)) void keyed_ring_prefetch_link(
 	__builtin_prefetch(&ring->links[index & ring->mask]);
 }
 
-// From an entry on to older ones: the first live one with this key, or 0.
-static inline uint64_t keyed_ring_walk(
-	const struct keyed_ring *ring, uint32_t low, uint64_t hash, const uint8_t *key)
+// The entry that the link of entry `index` leads to, or 0. What a chain ends in, 0 or an entry of
+// 2^32 indices ago, may have the low bits of a live one: not older, or of another chain.
+static inline uint64_t keyed_ring_behind(
+	const struct keyed_ring *ring, uint64_t index, uint64_t link)
 {
-	uint64_t index = keyed_ring_live(ring, low);
+	uint64_t older = keyed_ring_live(ring, (uint32_t)link);
 
+	return older < index ? older : 0;
+}
+
+// From entry `index` on to older ones: the first one with this key, or 0.
+static inline uint64_t keyed_ring_walk(
+	const struct keyed_ring *ring, uint64_t index, uint64_t hash, const uint8_t *key)
+{
 	while (index != 0) {
 		uint64_t link = ring->links[index & ring->mask];
 		if (link >> 32 == hash >> 32 && keyed_ring_same(ring, index, key))
 			break;
-		index = keyed_ring_live(ring, (uint32_t)link);
+		index = keyed_ring_behind(ring, index, link);
 	}
 	return index;
 }
@@ -89,14 +97,18 @@ static inline uint64_t keyed_ring_walk(
 static inline uint64_t keyed_ring_find(
 	const struct keyed_ring *ring, uint64_t hash, const uint8_t *key)
 {
-	return keyed_ring_walk(ring, ring->heads[hash & ring->head_mask], hash, key);
+	uint64_t newest = keyed_ring_live(ring, ring->heads[hash & ring->head_mask]);
+
+	return keyed_ring_walk(ring, newest, hash, key);
 }
 
 // The next older live entry with the key of entry `index`, or 0.
 static inline uint64_t keyed_ring_older(
 	const struct keyed_ring *ring, uint64_t index, uint64_t hash, const uint8_t *key)
 {
-	return keyed_ring_walk(ring, (uint32_t)ring->links[index & ring->mask], hash, key);
+	uint64_t older = keyed_ring_behind(ring, index, ring->links[index & ring->mask]);
+
+	return keyed_ring_walk(ring, older, hash, key);
 }
 
 // Hot path: add an entry at ring->next. The ring must not be full.
