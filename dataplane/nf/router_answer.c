@@ -58,6 +58,14 @@ static bool is_allowed4(const struct rte_mbuf *pkt, const struct rte_ipv4_hdr *i
 	return at < pkt->data_len && !is_error4(*rte_pktmbuf_mtod_offset(pkt, uint8_t *, at));
 }
 
+static uint32_t extension_len(uint8_t protocol, const uint8_t *header)
+{
+	if (protocol == IPPROTO_FRAGMENT)
+		return FRAGMENT_LEN;
+	// RFC 4302 2.2: in words of four bytes, less two.
+	return protocol == IPPROTO_AH ? 4 * (header[1] + 2U) : 8 * (header[1] + 1U);
+}
+
 // RFC 4443 2.4(e): not of an ICMPv6 error, nor of a redirect; it may stand behind other headers.
 static bool is_allowed6(const struct rte_mbuf *pkt, const struct rte_ipv6_hdr *ip)
 {
@@ -70,14 +78,14 @@ static bool is_allowed6(const struct rte_mbuf *pkt, const struct rte_ipv6_hdr *i
 			return at < pkt->data_len && header[0] >= ICMP6_FIRST_INFORMATION &&
 			       header[0] != ICMP6_REDIRECT;
 		if (next != IPPROTO_HOPOPTS && next != IPPROTO_ROUTING && next != IPPROTO_DSTOPTS &&
-			next != IPPROTO_FRAGMENT)
+			next != IPPROTO_FRAGMENT && next != IPPROTO_AH)
 			return true;
 		if (at + FRAGMENT_LEN > pkt->data_len)
 			return false;
 		// What a later fragment is of cannot be seen.
 		if (next == IPPROTO_FRAGMENT && ((header[2] << 8 | header[3]) & 0xfff8) != 0)
 			return true;
-		at += next == IPPROTO_FRAGMENT ? FRAGMENT_LEN : 8 * (header[1] + 1U);
+		at += extension_len(next, header);
 		next = header[0];
 	}
 	return false;

@@ -131,11 +131,12 @@ static void test_errors_and_later_fragments_are_not_answered(void **state)
 	struct test_nf nf;
 	struct router *router = test_router(&nf, "");
 	static const uint8_t destination_options[8] = {IPPROTO_ICMPV6, 0, 1, 4};
-	struct rte_mbuf *pkts[5];
+	static const uint8_t authentication[12] = {IPPROTO_ICMPV6, 1};
+	struct rte_mbuf *pkts[6];
 
 	for (int i = 0; i < 2; i++)
 		pkts[i] = test_packet4(RTE_IPV4(11, 0, 0, 1), 60);
-	for (int i = 2; i < 5; i++)
+	for (int i = 2; i < 6; i++)
 		pkts[i] = test_packet6(1, 80);
 	test_ipv4(pkts[0])->fragment_offset = RTE_BE16(1);
 	test_ipv4(pkts[1])->next_proto_id = IPPROTO_ICMP;
@@ -149,10 +150,13 @@ static void test_errors_and_later_fragments_are_not_answered(void **state)
 	test_ipv6(pkts[4])->proto = IPPROTO_DSTOPTS;
 	memcpy(test_ipv6(pkts[4]) + 1, destination_options, 8);
 	icmp_behind(test_ipv6(pkts[4]), 48)->icmp_type = 3;
+	test_ipv6(pkts[5])->proto = IPPROTO_AH;
+	memcpy(test_ipv6(pkts[5]) + 1, authentication, 12);
+	icmp_behind(test_ipv6(pkts[5]), 52)->icmp_type = 3;
 
-	assert_int_equal(nf.ops->process(nf.state, pkts, 5, TEST_SECOND), 0);
-	assert_int_equal(router->n_answers[ROUTER_NOT_ALLOWED], 5);
-	rte_pktmbuf_free_bulk(pkts, 5);
+	assert_int_equal(nf.ops->process(nf.state, pkts, 6, TEST_SECOND), 0);
+	assert_int_equal(router->n_answers[ROUTER_NOT_ALLOWED], 6);
+	rte_pktmbuf_free_bulk(pkts, 6);
 	test_nf_destroy(&nf);
 }
 
