@@ -50,6 +50,7 @@ static int write_all(int fd, const void *data, size_t len)
 int record_file_create(struct record_file *file, const char *path, enum record_kind kind,
 	const struct record_file_header *header)
 {
+	file->error = 0;
 	file->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (file->fd < 0)
 		return -errno;
@@ -73,22 +74,22 @@ int record_file_create(struct record_file *file, const char *path, enum record_k
 
 int record_file_append(struct record_file *file, const void *records, size_t n)
 {
-	int err = write_all(file->fd, records, n * file->header.record_size);
-
-	if (err == 0)
+	if (file->error == 0)
+		file->error = write_all(file->fd, records, n * file->header.record_size);
+	if (file->error == 0)
 		file->header.n_records += n;
-	return err;
+	return file->error;
 }
 
 int record_file_close(struct record_file *file, const struct clock_point *last)
 {
-	int err = 0;
+	int err = file->error;
 
 	if (file->fd < 0)
 		return 0;
 	file->header.last = *last;
 	ssize_t n = pwrite(file->fd, &file->header, sizeof(file->header), 0);
-	if (n != (ssize_t)sizeof(file->header))
+	if (n != (ssize_t)sizeof(file->header) && err == 0)
 		err = n < 0 ? -errno : -EIO;
 	// Network file systems report a full disk only here.
 	if (close(file->fd) < 0 && err == 0)

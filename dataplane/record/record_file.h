@@ -10,6 +10,7 @@
 
 struct record_file {
 	int fd; // -1: not open
+	int error; // -errno of the first append that failed
 	struct record_file_header header; // n_records counts what has been appended
 };
 
@@ -19,10 +20,11 @@ int record_file_create(struct record_file *file, const char *path, enum record_k
 	const struct record_file_header *header);
 
 // Append n records. Returns 0 or -errno (-ENOSPC: the disk is full); a partly written record is
-// then possible and n_records does not count it.
+// then possible, which n_records does not count, and nothing is appended behind it any more.
 int record_file_append(struct record_file *file, const void *records, size_t n);
 
-// Rewrite the header with last and the number of records, and close. Returns 0 or the first error.
+// Rewrite the header with last and the number of records, and close. Returns 0 or the first error,
+// also of an append.
 int record_file_close(struct record_file *file, const struct clock_point *last);
 
 size_t record_size_of(enum record_kind kind);
