@@ -99,19 +99,22 @@ static bool find_mount(const char *mounts, char *folder, size_t len, bool *is_v2
 // Its processes, with what they started meanwhile, go home without a quota.
 static void empty(const char *path, bool is_v2, const char *home)
 {
-	char text[TEXT_LEN];
-	char *rest = text;
+	char text[TEXT_LEN], before[TEXT_LEN] = "";
 
 	if (is_v2)
 		(void)write_text(path, "cpu.max", "max");
 	else
 		(void)write_text(path, "cpu.cfs_quota_us", "-1");
-	if (read_text(path, "cgroup.procs", text, sizeof(text)) < 0)
-		return;
-	// Whole lines only: the last number may be cut off.
-	for (char *end; (end = strchr(rest, '\n')) != NULL; rest = end + 1) {
-		*end = '\0';
-		(void)write_text(home, "cgroup.procs", rest);
+	// One reading holds some hundreds. Where the next one is the same, they stay.
+	while (read_text(path, "cgroup.procs", text, sizeof(text)) == 0 &&
+		strcmp(text, before) != 0) {
+		char *rest = text;
+		memcpy(before, text, sizeof(before));
+		// Whole lines only: the last number may be cut off.
+		for (char *end; (end = strchr(rest, '\n')) != NULL; rest = end + 1) {
+			*end = '\0';
+			(void)write_text(home, "cgroup.procs", rest);
+		}
 	}
 }
 

@@ -63,6 +63,33 @@ static void remove_tree(struct tree *tree)
 	assert_int_equal(system(command), 0);
 }
 
+// As the kernel does, where it is set: who is moved leaves this group. Before glibc's (--wrap).
+static const char *left_group;
+ssize_t __real_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+
+ssize_t __wrap_write(int fd, const void *data, size_t len)
+{
+	static char text[1 << 14];
+	char pid[16];
+
+	if (left_group == NULL)
+		return __real_write(fd, data, len);
+	snprintf(pid, sizeof(pid), "%.*s\n", (int)len, (const char *)data);
+	FILE *file = fopen(left_group, "r+e");
+	assert_non_null(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	char *line = strstr(text, pid);
+	if (line != NULL) {
+		memmove(line, line + strlen(pid), strlen(line + strlen(pid)) + 1);
+		rewind(file);
+		assert_true(fputs(text, file) >= 0);
+		assert_int_equal(ftruncate(fileno(file), (off_t)strlen(text)), 0);
+	}
+	assert_int_equal(fclose(file), 0);
+	return (ssize_t)len;
+}
+
 // The PID of a process that has ended.
 static pid_t dead_pid(void)
 {
@@ -199,6 +226,34 @@ static void who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota(void **
 	}
 }
 
+static void however_many_are_left_in_a_group_of_the_dead_all_leave_it(void **state)
+{
+	enum { PIDS = 1000, FIRST = 100000 };
+	struct cpu_group *group;
+	struct tree tree;
+	struct error error = {0};
+	struct stat status;
+	char dead[128], procs[160], text[PIDS * 7 + 1];
+
+	make_tree(&tree, "cgroup", "rw,cpu");
+	write_file(tree.folder, "cgroup.procs", "1\n");
+	snprintf(dead, sizeof(dead), "%s/taut-inject-%d", tree.folder, dead_pid());
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", dead);
+	assert_int_equal(mkdir(dead, 0755), 0);
+	for (int i = 0; i < PIDS; i++)
+		snprintf(text + i * 7, 8, "%d\n", FIRST + i);
+	write_file(dead, "cgroup.procs", text);
+	left_group = procs;
+
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+
+	left_group = NULL;
+	assert_int_equal(stat(procs, &status), 0);
+	assert_int_equal(status.st_size, 0);
+	cpu_group_destroy(group);
+	remove_tree(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +262,7 @@ int main(void)
 		cmocka_unit_test(no_cpu_controller_is_said_with_its_remedy),
 		cmocka_unit_test(groups_of_the_dead_are_removed_and_no_others),
 		cmocka_unit_test(who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota),
+		cmocka_unit_test(however_many_are_left_in_a_group_of_the_dead_all_leave_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
