@@ -94,8 +94,12 @@ enum exit_status program_not_written(const char *path, int err)
 
 enum exit_status program_flush(void)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	bool is_flushed = fflush(stdout) == 0;
+
+	if (is_flushed && !ferror(stdout))
 		return EXIT_DONE;
-	LOG(ERROR, "standard output: %s", strerror(errno));
+	// What failed before has left no errno.
+	LOG(ERROR, "standard output: %s",
+		is_flushed ? "not all of it was written" : strerror(errno));
 	return EXIT_FAILED;
 }

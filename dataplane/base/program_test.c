@@ -179,6 +179,38 @@ static void output_that_is_not_written_is_a_failure(void **state)
 	assert_int_equal(program_flush(), EXIT_DONE);
 }
 
+static int print_to_a_disk_that_was_full(void)
+{
+	log_start("test", LOG_LEVEL_ERROR);
+	if (freopen(inside("file"), "w", stderr) == NULL ||
+		freopen("/dev/full", "w", stdout) == NULL)
+		return 77;
+	printf("{\"format\":1}\n");
+	fflush(stdout);
+	errno = ENOENT; // of something else
+	int status = (int)program_flush();
+	return fflush(stderr) == 0 ? status : 78;
+}
+
+static void output_that_failed_before_is_given_no_reason(void **state)
+{
+	char text[128] = "";
+	int status;
+
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(print_to_a_disk_that_was_full());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_FAILED);
+	FILE *file = fopen(inside("file"), "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof(text), file));
+	fclose(file);
+	assert_non_null(strstr(text, "standard output: not all of it was written"));
+}
+
 static void what_has_no_room_is_the_callers_to_mend(void **state)
 {
 	log_start("test", LOG_LEVEL_ERROR);
@@ -198,6 +230,7 @@ int main(void)
 		cmocka_unit_test(a_file_size_limit_is_an_error_of_the_write),
 		cmocka_unit_test(an_unstable_clock_is_refused_unless_accepted),
 		cmocka_unit_test(output_that_is_not_written_is_a_failure),
+		cmocka_unit_test(output_that_failed_before_is_given_no_reason),
 		cmocka_unit_test(what_has_no_room_is_the_callers_to_mend),
 	};
 
