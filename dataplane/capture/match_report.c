@@ -101,7 +101,7 @@ static void print_envelope(struct json *json, const struct envelope *envelope)
 static int print_report(FILE *out, const struct match_report *report)
 {
 	struct json json = {.out = out};
-	char key[1024];
+	char key[KEY_TEXT_LEN];
 
 	json_object(&json, NULL);
 	print_side(&json, "ingress", &report->ingress);

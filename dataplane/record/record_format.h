@@ -166,7 +166,6 @@ enum event_vector {
 	VECTOR_ERROR = 8,
 	VECTOR_SPURIOUS = 9,
 	VECTOR_PLATFORM = 10,
-	N_EVENT_VECTORS,
 };
 
 // One disturbance taut made on purpose (taut inject): what was sent, not what was felt.

@@ -15,7 +15,7 @@ static const struct option_spec null_specs[] = {
 		.default_text = "60",
 		.help = "bytes of a received packet",
 		.min = 60,
-		.max = 1514,
+		.max = PORT_MAX_FRAME,
 	},
 	{
 		.name = "copy",
