@@ -8,6 +8,10 @@ import struct
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from taut.records.layout import PACKET
+
 UDP_FRAME = bytes.fromhex(
     "020000000002020000000001080045000056000140004011265e0a0000010a0000020400003500420000"
 ) + bytes(range(58))
@@ -70,15 +74,17 @@ def main() -> int:
 
 def packet_records(n: int) -> bytes:
     """Give packets of both directions, every fifth one lost, and each third one written late."""
-    epoch = 1 << 62
-    records = []
-    for i in range(n):
-        due = epoch + 1000 * i
-        received = 0 if i % 5 == 4 else due + 300 + i
-        # seq, due, sent, received; window, flow, frame length, flags, direction (record_format.h)
-        stamps = struct.pack("<QQQQ", i // 2, due, due + 7, received)
-        records.append((i + 4 * (i % 3 == 0), stamps + struct.pack("<IIHHB3x", 9, 0, 64, 0, i % 2)))
-    return b"".join(record for _, record in sorted(records, key=lambda r: r[0]))
+    i = np.arange(n)
+    due_tsc = (1 << 62) + 1000 * i
+    records = np.zeros(n, PACKET)
+    records["seq"] = i // 2
+    records["due_tsc"] = due_tsc
+    records["sent_tsc"] = due_tsc + 7
+    records["received_tsc"] = np.where(i % 5 == 4, 0, due_tsc + 300 + i)
+    records["arrival_window"] = 9
+    records["frame_len"] = 64
+    records["direction"] = i % 2
+    return records[np.argsort(i + 4 * (i % 3 == 0), kind="stable")].tobytes()
 
 
 # Key 1 in and out, then key 2: from one end of time to the other.
