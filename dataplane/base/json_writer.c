@@ -160,9 +160,17 @@ void json_raw(struct json *json, const char *name, const char *value)
 	fputs(value != NULL ? value : "null", json->out);
 }
 
+void json_fail(struct json *json, int err)
+{
+	if (json->error == 0)
+		json->error = err;
+}
+
 int json_done(struct json *json)
 {
 	assert(json->depth == 0 && json->has_members);
 	fputc('\n', json->out);
-	return ferror(json->out) ? -EIO : 0;
+	if (ferror(json->out))
+		json_fail(json, -EIO);
+	return json->error;
 }

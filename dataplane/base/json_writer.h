@@ -27,6 +27,7 @@ struct json {
 	unsigned int depth; // objects and arrays that are open
 	bool has_members; // the next value needs a comma before it
 	bool has_name; // json_name_u64 wrote it already
+	int error; // -errno of json_fail; 0: none
 };
 
 // Open an object or an array; json_end closes the one opened last.
@@ -53,6 +54,9 @@ void json_double(struct json *json, const char *name, double value, int digits);
 // A value that is JSON already; NULL writes null.
 void json_raw(struct json *json, const char *name, const char *value);
 
-// End the document; the stream is not flushed. Returns 0, or -EIO when the stream did not take all
-// of it.
+// The document lacks something, for want of memory as the case may be: json_done returns err.
+void json_fail(struct json *json, int err);
+
+// End the document; the stream is not flushed. Returns 0, err of the first json_fail, or -EIO when
+// the stream did not take all of it.
 int json_done(struct json *json);

@@ -1,10 +1,9 @@
 #include "match_report.h"
 
-#include "json_writer.h"
+#include "json_file.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum { PATH_LEN = 4096 };
 
@@ -98,42 +97,30 @@ static void print_envelope(struct json *json, const struct envelope *envelope)
 	json_end(json);
 }
 
-static int print_report(FILE *out, const struct match_report *report)
+static void print_report(struct json *json, const void *context)
 {
-	struct json json = {.out = out};
+	const struct match_report *report = context;
 	char key[KEY_TEXT_LEN];
 
-	json_object(&json, NULL);
-	print_side(&json, "ingress", &report->ingress);
-	print_side(&json, "egress", &report->egress);
-	print_counts(&json, report);
+	json_object(json, NULL);
+	print_side(json, "ingress", &report->ingress);
+	print_side(json, "egress", &report->egress);
+	print_counts(json, report);
 	key_spec_text(report->key, key, sizeof(key));
-	json_text(&json, "key", key);
-	json_i64(&json, "window_ns", report->window_ns);
-	json_i64(&json, "skip_ns", report->skip_ns);
-	json_i64(&json, "egress_offset_ns", report->correction.offset_ns);
-	json_double(&json, "egress_drift_ppb", report->correction.drift_ppb, 17);
-	print_envelope(&json, &report->results->envelope);
-	json_end(&json);
-	return json_done(&json);
+	json_text(json, "key", key);
+	json_i64(json, "window_ns", report->window_ns);
+	json_i64(json, "skip_ns", report->skip_ns);
+	json_i64(json, "egress_offset_ns", report->correction.offset_ns);
+	json_double(json, "egress_drift_ppb", report->correction.drift_ppb, 17);
+	print_envelope(json, &report->results->envelope);
+	json_end(json);
 }
 
 int match_report_write(const struct match_report *report, const char *folder)
 {
-	char temporary[PATH_LEN];
 	char path[PATH_LEN];
 
-	if (snprintf(path, sizeof(path), "%s/match.json", folder) >= (int)sizeof(path) ||
-		snprintf(temporary, sizeof(temporary), "%s/.match.json", folder) >=
-			(int)sizeof(temporary))
+	if (snprintf(path, sizeof(path), "%s/match.json", folder) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	FILE *out = fopen(temporary, "we");
-	if (out == NULL)
-		return -errno;
-	int err = print_report(out, report);
-	if (fclose(out) != 0 && err == 0)
-		err = -errno;
-	if (err == 0 && rename(temporary, path) < 0)
-		err = -errno;
-	return err;
+	return json_file_write(path, print_report, report);
 }

@@ -22,5 +22,5 @@ struct match_report {
 	struct frame_correction correction;
 };
 
-// Write folder/match.json under a temporary name and rename it. Returns 0 or -errno.
+// Write folder/match.json. Returns 0 or -errno.
 int match_report_write(const struct match_report *report, const char *folder);

@@ -1,7 +1,7 @@
 #include "count_report.h"
 
 #include "histogram.h"
-#include "json_writer.h"
+#include "json_file.h"
 #include "out_file.h"
 #include "packet_blocks.h"
 
@@ -159,21 +159,12 @@ static void print_groups(struct json *json, const struct packet_counts *counts, 
 	}
 }
 
-static int write_json(const char *folder, const char *name,
-	void (*print)(struct json *, const void *), const void *what)
+static int write_json(const char *folder, const char *name, json_print *print, const void *what)
 {
 	char path[OUT_PATH_LEN];
 	int err = out_path(folder, name, path);
-	FILE *file = err < 0 ? NULL : fopen(path, "we");
 
-	if (file == NULL)
-		return err < 0 ? err : -errno;
-	struct json json = {.out = file};
-	print(&json, what);
-	err = json_done(&json);
-	if (fclose(file) != 0 && err == 0)
-		err = -errno;
-	return err;
+	return err < 0 ? err : json_file_write(path, print, what);
 }
 
 static void print_count(struct json *json, const void *what)

@@ -1,7 +1,7 @@
 #include "stats.h"
 
 #include "clock.h"
-#include "json_writer.h"
+#include "json_file.h"
 #include "nf_table.h"
 
 #include <errno.h>
@@ -97,43 +97,54 @@ static void print_wait(struct json *json, const struct wait *wait, uint64_t tsc_
 	json_end(json);
 }
 
+struct stats {
+	const struct config *config;
+	const struct worker *worker;
+	const struct eal *eal;
+	uint64_t tsc_hz, duration_ticks;
+	const char *stop;
+};
+
+static void print(struct json *json, const void *context)
+{
+	const struct stats *stats = context;
+	const struct config *config = stats->config;
+	const struct worker *worker = stats->worker;
+
+	json_object(json, NULL);
+	json_u64(json, "format", 1);
+	json_text(json, "version", TAUT_VERSION);
+	json_i64(json, "core", stats->eal->core);
+	json_object(json, "understood");
+	option_values(json, forwarder_options, n_forwarder_options, &config->options);
+	json_end(json);
+	json_text(json, "transmit", config->options.transmit);
+	print_holds(json, &worker->transmit);
+	json_u64(json, "burst", worker->burst);
+	json_u64(json, "duration_ns", clock_ns(stats->duration_ticks, stats->tsc_hz));
+	json_u64(json, "iterations", worker->n_iterations);
+	json_u64(json, "min_loop_ns",
+		clock_ns(worker->n_iterations > 0 ? worker->min_loop_ticks : 0, stats->tsc_hz));
+	print_ports(json, config, worker);
+	print_nfs(json, config, worker);
+	print_gaps(json, config, &worker->gaps, stats->tsc_hz);
+	print_stamps(json, config, &worker->stamps);
+	if (worker->wait.sleeps)
+		print_wait(json, &worker->wait, stats->tsc_hz);
+	json_u64(json, "cpu_ns", worker->cpu_ns);
+	json_u64(json, "unforwarded", worker->n_unforwarded);
+	json_text(json, "memory", eal_memory(stats->eal));
+	json_text(json, "stop", stats->stop);
+	json_end(json);
+}
+
 int stats_write(const struct config *config, const struct worker *worker, const struct eal *eal,
 	uint64_t tsc_hz, uint64_t duration_ticks, const char *stop)
 {
-	bool to_stdout = strcmp(config->options.stats, "-") == 0;
-	struct json json = {.out = to_stdout ? stdout : fopen(config->options.stats, "we")};
+	const struct stats stats = {config, worker, eal, tsc_hz, duration_ticks, stop};
 
-	if (json.out == NULL)
-		return -errno;
-	json_object(&json, NULL);
-	json_u64(&json, "format", 1);
-	json_text(&json, "version", TAUT_VERSION);
-	json_i64(&json, "core", eal->core);
-	json_object(&json, "understood");
-	option_values(&json, forwarder_options, n_forwarder_options, &config->options);
-	json_end(&json);
-	json_text(&json, "transmit", config->options.transmit);
-	print_holds(&json, &worker->transmit);
-	json_u64(&json, "burst", worker->burst);
-	json_u64(&json, "duration_ns", clock_ns(duration_ticks, tsc_hz));
-	json_u64(&json, "iterations", worker->n_iterations);
-	json_u64(&json, "min_loop_ns",
-		clock_ns(worker->n_iterations > 0 ? worker->min_loop_ticks : 0, tsc_hz));
-	print_ports(&json, config, worker);
-	print_nfs(&json, config, worker);
-	print_gaps(&json, config, &worker->gaps, tsc_hz);
-	print_stamps(&json, config, &worker->stamps);
-	if (worker->wait.sleeps)
-		print_wait(&json, &worker->wait, tsc_hz);
-	json_u64(&json, "cpu_ns", worker->cpu_ns);
-	json_u64(&json, "unforwarded", worker->n_unforwarded);
-	json_text(&json, "memory", eal_memory(eal));
-	json_text(&json, "stop", stop);
-	json_end(&json);
-	int err = json_done(&json);
-	if (to_stdout && fflush(stdout) != 0)
-		err = -errno;
-	else if (!to_stdout && fclose(json.out) != 0)
-		err = -errno;
-	return err;
+	if (strcmp(config->options.stats, "-") != 0)
+		return json_file_write(config->options.stats, print, &stats);
+	int err = json_file_print(stdout, print, &stats);
+	return fflush(stdout) != 0 ? -errno : err;
 }

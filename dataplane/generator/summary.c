@@ -1,14 +1,11 @@
 // generator.json: what was asked, what was done, what was counted.
 
 #include "generator.h"
-#include "json_writer.h"
+#include "json_file.h"
 #include "result_files.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 // Whether all packets that were asked for were due, before the time was over.
 static bool is_count_complete(const struct generator *g)
@@ -272,62 +269,42 @@ static void print_instrument(struct json *json, const struct generator *g)
 	json_end(json);
 }
 
-static void print_summary(FILE *out, const struct generator *g)
+static void print_summary(struct json *json, const void *context)
 {
-	struct json json = {.out = out};
+	const struct generator *g = context;
 	struct counters sum = {0};
 
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		counters_add(&sum, &g->measurements[i].counters);
-	json_object(&json, NULL);
-	json_u64(&json, "format", 1);
-	json_text(&json, "version", TAUT_VERSION);
-	json_u64(&json, "run_id", g->config->run_id);
-	json_u64(&json, "epoch_tsc", g->epoch_tsc);
-	print_clock(&json, g);
-	print_understood(&json, g->config);
-	print_rates(&json, g, &sum);
-	json_u64(&json, "flows", g->config->options.flows);
-	print_frames(&json, &g->config->mix);
-	json_i64(&json, "core", g->eal.core);
-	json_text(&json, "memory", eal_memory(&g->eal));
-	print_counters(&json, "counters", &sum);
-	json_array(&json, "directions");
+	json_object(json, NULL);
+	json_u64(json, "format", 1);
+	json_text(json, "version", TAUT_VERSION);
+	json_u64(json, "run_id", g->config->run_id);
+	json_u64(json, "epoch_tsc", g->epoch_tsc);
+	print_clock(json, g);
+	print_understood(json, g->config);
+	print_rates(json, g, &sum);
+	json_u64(json, "flows", g->config->options.flows);
+	print_frames(json, &g->config->mix);
+	json_i64(json, "core", g->eal.core);
+	json_text(json, "memory", eal_memory(&g->eal));
+	print_counters(json, "counters", &sum);
+	json_array(json, "directions");
 	for (uint32_t i = 0; i < g->n_directions; i++)
-		print_counters(&json, NULL, &g->measurements[i].counters);
-	json_end(&json);
-	print_instrument(&json, g);
-	print_device_use(&json, g);
-	print_energy(&json, g);
-	json_end(&json);
-	(void)json_done(&json); // what the file did not take is seen when it is closed
-}
-
-static int close_checked(FILE *file)
-{
-	int err = fflush(file) != 0 || ferror(file) ? -errno : 0;
-
-	if (fclose(file) != 0 && err == 0)
-		err = -errno;
-	return err;
+		print_counters(json, NULL, &g->measurements[i].counters);
+	json_end(json);
+	print_instrument(json, g);
+	print_device_use(json, g);
+	print_energy(json, g);
+	json_end(json);
 }
 
 int summary_write(const struct generator *g)
 {
-	char path[PATH_MAX], temporary[PATH_MAX + 8];
+	char path[PATH_MAX];
 
 	generator_path(g, "generator.json", path, sizeof(path));
-	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
 	if (g->config->options.json)
-		print_summary(stdout, g);
-	FILE *file = fopen(temporary, "we");
-	if (file == NULL)
-		return -errno;
-	print_summary(file, g);
-	int err = close_checked(file);
-	if (err == 0 && rename(temporary, path) < 0)
-		err = -errno;
-	if (err < 0)
-		(void)unlink(temporary);
-	return err;
+		(void)json_file_print(stdout, print_summary, g); // the flush at the end tells
+	return json_file_write(path, print_summary, g);
 }

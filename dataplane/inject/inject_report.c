@@ -1,12 +1,10 @@
 #include "inject_report.h"
 
 #include "cause_table.h"
-#include "json_writer.h"
+#include "json_file.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <unistd.h>
 
 enum { PATH_LEN = 4096 };
 
@@ -69,36 +67,48 @@ static const char *why_stopped(const struct injector *injector, bool was_interru
 	return was_interrupted ? "signal" : "duration";
 }
 
-void inject_report_print(FILE *out, const struct injector *injector, bool was_interrupted)
+struct report {
+	const struct injector *injector;
+	bool was_interrupted;
+};
+
+static void print(struct json *json, const void *context)
 {
+	const struct report *report = context;
+	const struct injector *injector = report->injector;
 	const struct injector_config *config = &injector->config;
 	const struct poller *poller = injector->poller;
-	struct json json = {.out = out};
 
-	json_object(&json, NULL);
-	json_u64(&json, "format", 1);
-	json_text(&json, "version", TAUT_VERSION);
-	json_text(&json, "stop", why_stopped(injector, was_interrupted));
-	print_cause(&json, injector);
-	json_i64(&json, "core", config->core);
-	json_text(&json, "place", injector->ops->place == CAUSE_ON_CORE ? "on-core" : "from-afar");
-	json_fixed(&json, "rate_per_s",
+	json_object(json, NULL);
+	json_u64(json, "format", 1);
+	json_text(json, "version", TAUT_VERSION);
+	json_text(json, "stop", why_stopped(injector, report->was_interrupted));
+	print_cause(json, injector);
+	json_i64(json, "core", config->core);
+	json_text(json, "place", injector->ops->place == CAUSE_ON_CORE ? "on-core" : "from-afar");
+	json_fixed(json, "rate_per_s",
 		(double)config->rate.acts * 1e9 / (double)config->rate.per_ns, 6);
-	json_u64(&json, "duration_ns", config->duration_ns);
-	json_u64(&json, "seed", config->seed);
-	print_counts(&json, injector);
-	json_object(&json, "threads");
-	json_i64(&json, "victim", poller == NULL ? injector->env.victim_pid : poller_tid(poller));
-	json_i64(&json, "injector", injector->tid);
-	json_end(&json);
-	json_i64(&json, "victim_pid", injector->env.victim_pid);
-	print_interrupts_possible(&json, injector);
-	print_poller(&json, injector);
-	json_u64(&json, "start_tsc", injector->start_tsc);
-	json_u64(&json, "end_tsc", injector->end_tsc);
-	json_u64(&json, "nominal_tsc_hz", injector->tsc_hz);
-	json_end(&json);
-	(void)json_done(&json);
+	json_u64(json, "duration_ns", config->duration_ns);
+	json_u64(json, "seed", config->seed);
+	print_counts(json, injector);
+	json_object(json, "threads");
+	json_i64(json, "victim", poller == NULL ? injector->env.victim_pid : poller_tid(poller));
+	json_i64(json, "injector", injector->tid);
+	json_end(json);
+	json_i64(json, "victim_pid", injector->env.victim_pid);
+	print_interrupts_possible(json, injector);
+	print_poller(json, injector);
+	json_u64(json, "start_tsc", injector->start_tsc);
+	json_u64(json, "end_tsc", injector->end_tsc);
+	json_u64(json, "nominal_tsc_hz", injector->tsc_hz);
+	json_end(json);
+}
+
+void inject_report_print(FILE *out, const struct injector *injector, bool was_interrupted)
+{
+	const struct report report = {injector, was_interrupted};
+
+	(void)json_file_print(out, print, &report); // the flush at the end tells
 }
 
 void inject_report_say(FILE *out, const struct injector *injector)
@@ -131,32 +141,12 @@ static int write_injections(const struct injector *injector, const char *folder)
 		injector->log, path, &header, &injector->points[2 * CLOCK_POINTS - 1]);
 }
 
-static int close_checked(FILE *file)
-{
-	int err = fflush(file) != 0 || ferror(file) ? -errno : 0;
-
-	if (fclose(file) != 0 && err == 0)
-		err = -errno;
-	return err;
-}
-
 int inject_report_write(const struct injector *injector, const char *folder, bool was_interrupted)
 {
-	char path[PATH_LEN], temporary[PATH_LEN + 8];
+	const struct report report = {injector, was_interrupted};
+	char path[PATH_LEN];
 	int err = write_injections(injector, folder);
 
-	if (err < 0)
-		return err;
 	snprintf(path, sizeof(path), "%s/inject.json", folder);
-	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	FILE *file = fopen(temporary, "we");
-	if (file == NULL)
-		return -errno;
-	inject_report_print(file, injector, was_interrupted);
-	err = close_checked(file);
-	if (err == 0 && rename(temporary, path) < 0)
-		err = -errno;
-	if (err < 0)
-		(void)unlink(temporary);
-	return err;
+	return err < 0 ? err : json_file_write(path, print, &report);
 }

@@ -1,11 +1,9 @@
 #include "report.h"
 
-#include "json_writer.h"
+#include "json_file.h"
 #include "record_file.h"
 
-#include <errno.h>
 #include <math.h>
-#include <unistd.h>
 
 enum {
 	PATH_LEN = 4096,
@@ -94,25 +92,37 @@ static void print_core(struct json *json, const struct noise *noise, const struc
 	json_end(json);
 }
 
+struct report {
+	const struct noise *noise;
+	bool was_interrupted;
+};
+
+static void print(struct json *json, const void *context)
+{
+	const struct report *report = context;
+	const struct noise *noise = report->noise;
+
+	json_object(json, NULL);
+	json_u64(json, "format", 1);
+	json_text(json, "version", TAUT_VERSION);
+	json_text(json, "stop", report->was_interrupted ? "signal" : "duration");
+	json_u64(json, "duration_ns", noise->config.duration_ns);
+	json_u64(json, "threshold_ns", noise->config.threshold_ns);
+	json_i64(json, "priority", noise->config.priority);
+	json_u64(json, "start_tsc", noise->start_tsc);
+	print_clock(json, noise);
+	json_array(json, "cores");
+	for (size_t i = 0; i < noise->n_cores; i++)
+		print_core(json, noise, &noise->cores[i]);
+	json_end(json);
+	json_end(json);
+}
+
 void report_print(FILE *out, const struct noise *noise, bool was_interrupted)
 {
-	struct json json = {.out = out};
+	const struct report report = {noise, was_interrupted};
 
-	json_object(&json, NULL);
-	json_u64(&json, "format", 1);
-	json_text(&json, "version", TAUT_VERSION);
-	json_text(&json, "stop", was_interrupted ? "signal" : "duration");
-	json_u64(&json, "duration_ns", noise->config.duration_ns);
-	json_u64(&json, "threshold_ns", noise->config.threshold_ns);
-	json_i64(&json, "priority", noise->config.priority);
-	json_u64(&json, "start_tsc", noise->start_tsc);
-	print_clock(&json, noise);
-	json_array(&json, "cores");
-	for (size_t i = 0; i < noise->n_cores; i++)
-		print_core(&json, noise, &noise->cores[i]);
-	json_end(&json);
-	json_end(&json);
-	(void)json_done(&json);
+	(void)json_file_print(out, print, &report); // the flush at the end tells
 }
 
 static struct record_file_header header_of(const struct noise *noise, const struct noise_core *core)
@@ -168,34 +178,14 @@ static int write_core(const struct noise *noise, const struct noise_core *core, 
 	return err < 0 ? err : write_histogram(core->poll.periods, path, &header, last);
 }
 
-static int close_checked(FILE *file)
-{
-	int err = fflush(file) != 0 || ferror(file) ? -errno : 0;
-
-	if (fclose(file) != 0 && err == 0)
-		err = -errno;
-	return err;
-}
-
 int report_write(const struct noise *noise, const char *folder, bool was_interrupted)
 {
-	char path[PATH_LEN], temporary[PATH_LEN + 8];
+	const struct report report = {noise, was_interrupted};
+	char path[PATH_LEN];
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < noise->n_cores; i++)
 		err = write_core(noise, &noise->cores[i], folder);
-	if (err < 0)
-		return err;
 	snprintf(path, sizeof(path), "%s/noise.json", folder);
-	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	FILE *file = fopen(temporary, "we");
-	if (file == NULL)
-		return -errno;
-	report_print(file, noise, was_interrupted);
-	err = close_checked(file);
-	if (err == 0 && rename(temporary, path) < 0)
-		err = -errno;
-	if (err < 0)
-		(void)unlink(temporary);
-	return err;
+	return err < 0 ? err : json_file_write(path, print, &report);
 }

@@ -1,14 +1,12 @@
 #include "trace_report.h"
 
 #include "arm.h"
-#include "json_writer.h"
+#include "json_file.h"
 #include "symbols.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum { PATH_LEN = 4096 };
 
@@ -42,13 +40,15 @@ static void print_rows(struct json *json, const struct collector *collector)
 	json_end(json);
 }
 
-static int print_names(struct json *json, const char *member, const struct name_map *map)
+static void print_names(struct json *json, const char *member, const struct name_map *map)
 {
 	struct name_entry **sorted;
 	long n = name_map_sorted(map, &sorted);
 
-	if (n < 0)
-		return (int)n;
+	if (n < 0) {
+		json_fail(json, (int)n);
+		return;
+	}
 	json_object(json, member);
 	for (long i = 0; i < n; i++) {
 		if (sorted[i]->text[0] == '\0')
@@ -58,7 +58,6 @@ static int print_names(struct json *json, const char *member, const struct name_
 	}
 	json_end(json);
 	free(sorted);
-	return 0;
 }
 
 static void print_lost(struct json *json, const struct collector *collector)
@@ -126,74 +125,61 @@ static void print_cost(struct json *json, const struct collector *collector)
 	json_end(json);
 }
 
-static int print_all_names(struct json *json, const struct trace_names *names)
+static void print_all_names(struct json *json, const struct trace_names *names)
 {
-	int err = print_names(json, "threads", &names->threads);
-
-	if (err == 0)
-		err = print_names(json, "functions", &names->addresses);
-	if (err == 0)
-		err = print_names(json, "irqs", &names->irqs);
+	print_names(json, "threads", &names->threads);
+	print_names(json, "functions", &names->addresses);
+	print_names(json, "irqs", &names->irqs);
 	json_object(json, "unnamed");
 	json_u64(json, "threads", names->threads.n_refused);
 	json_u64(json, "functions", names->addresses.n_refused);
 	json_u64(json, "irqs", names->irqs.n_refused);
 	json_end(json);
-	return err;
 }
 
-static int print(FILE *out, const struct collector *collector, bool was_interrupted)
-{
-	const struct trace_config *config = collector->config;
-	struct json json = {.out = out};
+struct report {
+	const struct collector *collector;
+	bool was_interrupted;
+};
 
-	json_object(&json, NULL);
-	json_u64(&json, "format", 1);
-	json_text(&json, "version", TAUT_VERSION);
-	json_text(&json, "clock", collector->clock.is_tsc ? "x86-tsc" : "mono_raw");
-	json_text(&json, "mode", config->is_tail ? "tail" : "continuous");
-	json_text(&json, "stop", was_interrupted ? "signal" : "duration");
-	json_u64(&json, "buffer_bytes", config->buffer_bytes);
-	json_u64(&json, "armed_tsc", collector->armed_tsc);
-	json_u64(&json, "stopped_tsc", collector->stopped_tsc);
+static void print(struct json *json, const void *context)
+{
+	const struct report *report = context;
+	const struct collector *collector = report->collector;
+	const struct trace_config *config = collector->config;
+
+	json_object(json, NULL);
+	json_u64(json, "format", 1);
+	json_text(json, "version", TAUT_VERSION);
+	json_text(json, "clock", collector->clock.is_tsc ? "x86-tsc" : "mono_raw");
+	json_text(json, "mode", config->is_tail ? "tail" : "continuous");
+	json_text(json, "stop", report->was_interrupted ? "signal" : "duration");
+	json_u64(json, "buffer_bytes", config->buffer_bytes);
+	json_u64(json, "armed_tsc", collector->armed_tsc);
+	json_u64(json, "stopped_tsc", collector->stopped_tsc);
 	if (config->is_tail)
-		print_tail(&json, collector);
-	print_cores(&json, &config->cores);
-	print_rows(&json, collector);
-	int err = print_all_names(&json, &collector->names);
-	print_lost(&json, collector);
-	json_object(&json, "counters");
-	json_raw(&json, "before", collector->before_text);
-	json_raw(&json, "after", collector->after_text);
-	json_end(&json);
-	json_u64(&json, "n_out_of_order", collector->n_out_of_order);
-	print_cost(&json, collector);
-	json_u64(&json, "n_events", collector->file.header.n_records);
-	json_end(&json);
-	int written = json_done(&json);
-	return err < 0 ? err : written;
+		print_tail(json, collector);
+	print_cores(json, &config->cores);
+	print_rows(json, collector);
+	print_all_names(json, &collector->names);
+	print_lost(json, collector);
+	json_object(json, "counters");
+	json_raw(json, "before", collector->before_text);
+	json_raw(json, "after", collector->after_text);
+	json_end(json);
+	json_u64(json, "n_out_of_order", collector->n_out_of_order);
+	print_cost(json, collector);
+	json_u64(json, "n_events", collector->file.header.n_records);
+	json_end(json);
 }
 
 int trace_report_write(struct collector *collector, bool was_interrupted)
 {
-	char path[PATH_LEN], temporary[PATH_LEN + 8];
-	const char *folder = collector->config->out;
+	const struct report report = {collector, was_interrupted};
+	char path[PATH_LEN];
 
 	// Without them addresses stay numbers: said by their absence.
 	(void)symbols_name_seen(&collector->names.addresses, collector->config->root);
-	snprintf(path, sizeof(path), "%s/trace.json", folder);
-	snprintf(temporary, sizeof(temporary), "%s.tmp", path);
-	FILE *file = fopen(temporary, "we");
-	if (file == NULL)
-		return -errno;
-	int err = print(file, collector, was_interrupted);
-	if (err == 0 && (fflush(file) != 0 || ferror(file)))
-		err = -errno;
-	if (fclose(file) != 0 && err == 0)
-		err = -errno;
-	if (err == 0 && rename(temporary, path) < 0)
-		err = -errno;
-	if (err < 0)
-		(void)unlink(temporary);
-	return err;
+	snprintf(path, sizeof(path), "%s/trace.json", collector->config->out);
+	return json_file_write(path, print, &report);
 }
