@@ -1,5 +1,6 @@
 #include "match_results.h"
 
+#include "histogram_file.h"
 #include "time_span.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 enum {
 	N_RECORDS = 4096,
 	FIRST_BIN_NS = 1000000,
-	N_HISTOGRAM_RECORDS = 4096,
 };
 
 // Ticks of the record files are nanoseconds plus this, so that no time stamp is 0, which means
@@ -284,60 +284,38 @@ void match_results_take(struct match_results *results, const struct match_result
 	}
 }
 
-struct histogram_output {
-	struct record_file file;
-	struct histogram_record records[N_HISTOGRAM_RECORDS];
-	size_t n;
-	uint16_t series;
-	uint8_t is_cold;
+struct series_output {
+	struct histogram_file *file;
+	struct histogram_record next; // all but value and count
 };
-
-static int flush_histogram(struct histogram_output *out)
-{
-	int err = record_file_append(&out->file, out->records, out->n);
-
-	out->n = 0;
-	return err;
-}
 
 static int give_count(void *context, const struct exact_count *count)
 {
-	struct histogram_output *out = context;
+	struct series_output *out = context;
 
-	out->records[out->n++] = (struct histogram_record){
-		.value_ticks = count->value,
-		.width_ticks = 1,
-		.count = count->n,
-		.series = out->series,
-		.is_cold = out->is_cold,
-	};
-	return out->n == N_HISTOGRAM_RECORDS ? flush_histogram(out) : 0;
+	out->next.value_ticks = count->value;
+	out->next.count = count->n;
+	histogram_file_add(out->file, &out->next);
+	return 0;
 }
 
 static int write_histograms(struct match_results *results)
 {
-	struct histogram_output *out = calloc(1, sizeof(*out));
+	static struct histogram_file file;
+	struct clock_point last = header_of(results).last;
+	int err = create_file(results, "histograms.bin", RECORD_HISTOGRAM, &file.file);
 
-	if (out == NULL)
-		return -ENOMEM;
-	int err = create_file(results, "histograms.bin", RECORD_HISTOGRAM, &out->file);
 	if (err < 0)
-		goto done;
+		return err;
 	for (int cold = 0; cold <= (results->skip_ns > 0); cold++)
 		for (int i = 0; err == 0 && i < N_CAPTURE_SERIES; i++) {
-			out->series = record_series[i];
-			out->is_cold = (uint8_t)cold;
-			err = exact_counts_each(&results->series[cold][i], give_count, out);
+			struct series_output out = {&file, {.width_ticks = 1,
+								   .series = record_series[i],
+								   .is_cold = (uint8_t)cold}};
+			err = exact_counts_each(&results->series[cold][i], give_count, &out);
 		}
-	if (err == 0)
-		err = flush_histogram(out);
-	struct clock_point last = header_of(results).last;
-	int close_err = record_file_close(&out->file, &last);
-	if (err == 0)
-		err = close_err;
-done:
-	free(out);
-	return err;
+	int close_err = histogram_file_close(&file, &last);
+	return err < 0 ? err : close_err;
 }
 
 int match_results_finish(struct match_results *results)

@@ -1,16 +1,11 @@
 #include "count_report.h"
 
-#include "histogram.h"
+#include "histogram_file.h"
 #include "json_file.h"
 #include "out_file.h"
 #include "packet_blocks.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-enum { N_RECORDS = 4096 };
 
 // In the order of records/layout.py; poll periods are not a packet's.
 static const enum histogram_series counted_series[] = {
@@ -66,36 +61,26 @@ static int write_worst(struct worst_packets *packets, const char *folder)
 	return err < 0 ? err : close_err;
 }
 
-struct histogram_output {
-	struct record_file file;
+struct series_output {
+	struct histogram_file *file;
 	struct histogram_record next; // all but value, width and count
 	bool is_coarse;
-	struct histogram_record records[N_RECORDS];
-	size_t n;
 };
-
-static int flush(struct histogram_output *out)
-{
-	int err = record_file_append(&out->file, out->records, out->n);
-
-	out->n = 0;
-	return err;
-}
 
 static int give_count(void *context, const struct value_count *count)
 {
-	struct histogram_output *out = context;
+	struct series_output *out = context;
 
 	out->next.value_ticks = count->value;
 	out->next.width_ticks = out->is_coarse ? value_counts_width(count->value) : 1;
 	out->next.count = count->n;
-	out->records[out->n++] = out->next;
-	return out->n == N_RECORDS ? flush(out) : 0;
+	histogram_file_add(out->file, &out->next);
+	return 0;
 }
 
 // Direction, void, cold, values ascending: the order distribution.parquet has within a metric.
 static int write_series(const struct packet_counts *counts, enum histogram_series series,
-	struct histogram_output *out)
+	struct histogram_file *file)
 {
 	int err = 0;
 
@@ -106,37 +91,30 @@ static int write_series(const struct packet_counts *counts, enum histogram_serie
 			counts, series, (uint8_t)(group >> 2), is_void, is_cold);
 		if (values == NULL)
 			continue;
-		out->next = (struct histogram_record){
-			.series = (uint16_t)series,
-			.is_void = is_void,
-			.is_cold = is_cold,
-			.direction = (uint8_t)(group >> 2),
+		struct series_output out = {
+			.file = file,
+			.next = {.series = (uint16_t)series,
+				.is_void = is_void,
+				.is_cold = is_cold,
+				.direction = (uint8_t)(group >> 2)},
+			.is_coarse = values->is_coarse,
 		};
-		out->is_coarse = values->is_coarse;
-		err = value_counts_each(values, give_count, out);
+		err = value_counts_each(values, give_count, &out);
 	}
 	return err;
 }
 
 static int write_histograms(const struct packet_counts *counts, const char *folder)
 {
-	struct histogram_output *out = calloc(1, sizeof(*out));
+	static struct histogram_file file;
+	int err = out_file_create(folder, "histograms.bin", RECORD_HISTOGRAM, &file.file);
 
-	if (out == NULL)
-		return -ENOMEM;
-	int err = out_file_create(folder, "histograms.bin", RECORD_HISTOGRAM, &out->file);
 	if (err < 0)
-		goto done;
+		return err;
 	for (size_t i = 0; err == 0 && i < sizeof(counted_series) / sizeof(counted_series[0]); i++)
-		err = write_series(counts, counted_series[i], out);
-	if (err == 0)
-		err = flush(out);
-	int close_err = out_file_close(&out->file);
-	if (err == 0)
-		err = close_err;
-done:
-	free(out);
-	return err;
+		err = write_series(counts, counted_series[i], &file);
+	int close_err = histogram_file_close(&file, &file.file.header.last);
+	return err < 0 ? err : close_err;
 }
 
 // Each direction, warm-up and not, that has any: as the rows of a metric of counts.

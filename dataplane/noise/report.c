@@ -1,14 +1,11 @@
 #include "report.h"
 
+#include "histogram_file.h"
 #include "json_file.h"
-#include "record_file.h"
 
 #include <math.h>
 
-enum {
-	PATH_LEN = 4096,
-	BATCH = 1024,
-};
+enum { PATH_LEN = 4096 };
 
 static const uint64_t thresholds_ns[] = {
 	1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000, 10000000};
@@ -140,30 +137,14 @@ static struct record_file_header header_of(const struct noise *noise, const stru
 static int write_histogram(const struct histogram *histogram, const char *path,
 	const struct record_file_header *header, const struct clock_point *last)
 {
-	struct histogram_record records[BATCH];
-	struct histogram_bucket bucket;
-	struct record_file file;
-	size_t n = 0;
-	int err = record_file_create(&file, path, RECORD_HISTOGRAM, header);
+	static const struct histogram_record labels = {.series = SERIES_POLL_PERIOD};
+	static struct histogram_file out;
+	int err = record_file_create(&out.file, path, RECORD_HISTOGRAM, header);
 
 	if (err < 0)
 		return err;
-	for (size_t cursor = 0; err == 0 && histogram_next(histogram, &cursor, &bucket);) {
-		records[n++] = (struct histogram_record){
-			.value_ticks = (int64_t)bucket.value,
-			.width_ticks = bucket.width,
-			.count = bucket.count,
-			.series = SERIES_POLL_PERIOD,
-		};
-		if (n < BATCH)
-			continue;
-		err = record_file_append(&file, records, n);
-		n = 0;
-	}
-	if (err == 0)
-		err = record_file_append(&file, records, n);
-	int close_err = record_file_close(&file, last);
-	return err < 0 ? err : close_err;
+	histogram_file_add_buckets(&out, histogram, &labels);
+	return histogram_file_close(&out, last);
 }
 
 static int write_core(const struct noise *noise, const struct noise_core *core, const char *folder)
