@@ -190,16 +190,18 @@ static void envelope_add(struct envelope *envelope, int64_t at_ns, int64_t laten
 		envelope->n = i + 1;
 }
 
-// A packet: sent, and matched or lost. Distances to the one before it are cold if either is.
+// A packet: sent, and matched or lost. Distances to the frame before it, where that is one, too,
+// are cold if either is.
 static void count_packet(
 	struct match_results *results, const struct match_ingress *frame, bool is_cold)
 {
 	bool is_matched = frame->class == MATCH_MATCHED;
 	int64_t latency_ns = is_matched ? span_ns(frame->ts_ns, frame->egress_ts_ns) : 0;
+	bool follows = results->previous.is_any && results->previous.pos + 1 == frame->pos;
 	bool is_pair_cold = is_cold || results->previous.is_cold;
 	struct exact_counts *pair = results->series[is_pair_cold];
 
-	if (results->previous.is_any)
+	if (follows)
 		exact_counts_add(&pair[CAPTURE_INTER_DEPARTURE],
 			span_ns(results->previous.ts_ns, frame->ts_ns));
 	if (is_matched) {
@@ -207,7 +209,7 @@ static void count_packet(
 		envelope_add(&results->envelope, span_ns(results->first_ingress_ns, frame->ts_ns),
 			latency_ns);
 		results->n_cold_matched += is_cold;
-		if (results->previous.is_matched && results->previous.pos + 1 == frame->pos) {
+		if (follows && results->previous.is_matched) {
 			int64_t difference_ns = span_ns(results->previous.latency_ns, latency_ns);
 			exact_counts_add(&pair[CAPTURE_IPDV], difference_ns);
 			exact_counts_add(&pair[CAPTURE_JITTER],

@@ -90,14 +90,15 @@ void packet_counts_destroy(struct packet_counts *counts)
 	free(counts);
 }
 
-// A packet beside the one sent before it.
+// A packet beside the one before it, where both were sent.
 static int count_departure(struct direction *direction, const struct seq_packet *packet)
 {
 	const struct seq_packet *before = &direction->sent;
 	uint16_t flags = packet->flags | before->flags;
 	int err = 0;
 
-	if (direction->has_sent && before->sent_ns != NO_TIME && packet->sent_ns != NO_TIME)
+	if (direction->has_sent && before->seq + 1 == packet->seq && before->sent_ns != NO_TIME &&
+		packet->sent_ns != NO_TIME)
 		err = series_values_add(&direction->counts->values, SERIES_INTER_DEPARTURE,
 			direction->number, flags & PACKET_VOID, flags & PACKET_COLD,
 			before->sent_ns, packet->sent_ns);

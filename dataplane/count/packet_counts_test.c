@@ -69,17 +69,21 @@ static const struct packet *before(
 	return found;
 }
 
+// The packet one number before; NULL: there is none.
+static const struct packet *one_before(const struct made *made, const struct packet *packet)
+{
+	const struct packet *found = before(made, packet, true);
+
+	return found != NULL && found->seq + 1 == packet->seq ? found : NULL;
+}
+
 // The packet N_FLOWS numbers before, if all between were due; NULL: none.
 static const struct packet *in_flow(const struct made *made, const struct packet *packet)
 {
 	const struct packet *at = packet;
 
-	for (int i = 0; i < N_FLOWS; i++) {
-		const struct packet *next = before(made, at, true);
-		if (next == NULL || next->seq + 1 != at->seq)
-			return NULL;
-		at = next;
-	}
+	for (int i = 0; i < N_FLOWS && at != NULL; i++)
+		at = one_before(made, at);
 	return at;
 }
 
@@ -97,7 +101,7 @@ static bool value_of(const struct made *made, enum histogram_series series,
 	const struct packet *other = packet;
 
 	if (series == SERIES_INTER_DEPARTURE)
-		other = before(made, packet, true);
+		other = one_before(made, packet);
 	else if (series == SERIES_INTER_ARRIVAL)
 		other = is_received ? before(made, packet, false) : NULL;
 	else if (series == SERIES_JITTER || series == SERIES_IPDV)

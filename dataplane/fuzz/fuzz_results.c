@@ -96,7 +96,7 @@ static void take_one_ingress(const struct match_result *result)
 	int64_t latency_ns = is_matched ? span((__int128)frame->egress_ts_ns - frame->ts_ns) : 0;
 
 	if (is_matched || frame->class == MATCH_LOST) {
-		if (model.is_any)
+		if (model.is_any && model.pos + 1 == frame->pos)
 			wanted[0] = want(pair_cold, CAPTURE_INTER_DEPARTURE,
 				(__int128)frame->ts_ns - model.sent_ns);
 		if (is_matched)

@@ -75,3 +75,21 @@ def test_every_distance_is_what_an_engine_counts(tmp_path: Path, fault: float) -
         for found, wanted in zip(native(metric), asked(metric), strict=True):
             np.testing.assert_array_equal(found, wanted, err_msg=metric)
     assert json.loads((tmp_path / "results" / "match.json").read_text())["counts"]["matched"] > 500
+
+
+def test_there_is_no_distance_across_a_frame_that_is_no_packet(tmp_path: Path) -> None:
+    """Every tenth frame has the key of the others like it, and is ambiguous."""
+    idents = [0 if i % 10 == 0 else i for i in range(100)]
+    sides = [
+        [made_frame(10_000 * (i + 1) + 1_000 * side, ident, side) for i, ident in enumerate(idents)]
+        for side in (0, 1)
+    ]
+    paths = [write_as(tmp_path, "pcap", *of) for of in zip(sides, ("in", "out"), strict=True)]
+
+    run_match(tmp_path / "results", *paths, 5 * 10**9)
+
+    with open_engine("duckdb", None) as engine:
+        asked = measure_matched(engine, tmp_path / "results" / "packets.parquet")
+    for series in (NativeSeries(tmp_path / "results"), asked):
+        values, n = series("inter_departure")
+        assert (values.tolist(), n.tolist()) == ([10_000], [80])

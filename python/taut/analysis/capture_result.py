@@ -30,7 +30,8 @@ Series = Callable[[str], tuple[Integers, Integers]]
 _METRICS = {
     "jitter": "RFC 4689",
     "ipdv": "RFC 5481",
-    "inter_departure": "ingress time stamp minus that of the packet before it",
+    "inter_departure": "ingress time stamp minus that of the packet before it; none beside a frame "
+    "that is ambiguous or truncated",
     "inter_arrival": "egress time stamp minus that of the packet received before it",
 }
 

@@ -79,7 +79,7 @@ ORDER BY d.direction, d.is_void, d.is_cold, d.value_ns - m.least_ns""",
         name="inter_departure",
         unit="ns",
         definition="sent minus the sending time of the packet before it in the same direction; "
-        "none beside a packet that was unsent",
+        "none beside a packet that was unsent, or a frame of a capture that is no packet",
         sql=distribution_sql(
             "sent_ns - previous_sent_ns",
             "previous_sent_ns IS NOT NULL AND sent_ns IS NOT NULL",

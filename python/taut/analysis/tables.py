@@ -89,13 +89,18 @@ def open_chunk(engine: Engine, chunk: Chunk | None, n_flows: int) -> None:
 
 
 def _successive_sql(context: str, first_seq: int) -> str:
-    """Pair each packet with the one before it; both count as void or cold when either is."""
+    """Pair each packet with the one before it; both count as void or cold when either is.
+
+    Where that is no packet, as a frame of a capture that is ambiguous, there is no such time.
+    """
     order = "PARTITION BY direction ORDER BY seq"
     return f"""
 SELECT direction, is_void OR previous_is_void AS is_void, is_cold OR previous_is_cold AS is_cold,
-    sent_ns, previous_sent_ns
+    sent_ns,
+    CASE WHEN previous_seq = seq - 1 THEN previous_sent_ns END AS previous_sent_ns
 FROM (
     SELECT seq, direction, is_void, is_cold, sent_ns,
+        LAG(seq) OVER ({order}) AS previous_seq,
         COALESCE(LAG(is_void) OVER ({order}), FALSE) AS previous_is_void,
         COALESCE(LAG(is_cold) OVER ({order}), FALSE) AS previous_is_cold,
         LAG(sent_ns) OVER ({order}) AS previous_sent_ns
