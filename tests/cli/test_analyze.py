@@ -231,3 +231,26 @@ def test_captures_of_one_packet_keep_the_rate_that_nobody_asked_for(tmp_path: Pa
     assert row.latency.p50_ns == 3_000
     assert row.rate_ok and trial.warnings == ()
     assert trial.device.path == f"{sides[0]} to {sides[1]}"
+
+
+def test_jitter_of_captures_is_said_to_be_across_flows(tmp_path, capsys):
+    """Of two flows in turn, each as steady as can be, it is the distance between them."""
+    pair = made_pair(1_000)
+    pair.egress = [f._replace(ts_ns=f.ts_ns + 3_000 * (i % 2)) for i, f in enumerate(pair.egress)]
+    sides = [
+        str(write_capture(tmp_path / f"{side}.pcap", pcap_bytes(frames)))
+        for side, frames in enumerate((pair.ingress, pair.egress))
+    ]
+
+    found = document(capsys, *sides, "--no-content")
+    run = analyse_pairs([Pair("capture", *map(Path, sides))], tmp_path / "run", MatchOptions())
+    [trial] = analyse_run(run).trials
+
+    assert found["jitter_ns"]["p50"] == 3_000
+    for definition in (
+        found["jitter_ns"]["definition"],
+        trial.figures.metrics.all_packets["jitter"].definition,
+    ):
+        assert "RFC" not in definition
+        assert "whatever their flow" in definition
+    assert "RFC" not in found["ipdv_ns"]["definition"]

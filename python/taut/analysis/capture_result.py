@@ -27,13 +27,16 @@ HISTOGRAM_BIN_NS = 100
 Series = Callable[[str], tuple[Integers, Integers]]
 """Values of a metric, ascending, and how often each occurred; the warm-up is left out."""
 
-_METRICS = {
-    "jitter": "RFC 4689",
-    "ipdv": "RFC 5481",
+DEFINITIONS = {
+    "jitter": "absolute difference of the latencies of two neighbours in the ingress file, both "
+    "matched, whatever their flow",
+    "ipdv": "latency minus that of the frame before it in the ingress file, both matched, whatever "
+    "their flow",
     "inter_departure": "ingress time stamp minus that of the packet before it; none beside a frame "
     "that is ambiguous or truncated",
     "inter_arrival": "egress time stamp minus that of the packet received before it",
 }
+"""Of packets that were captured: nobody says which flow they are of."""
 
 
 def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -> CaptureDocument:
@@ -42,7 +45,7 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
     `counts` and `series` come from the native matcher or from an engine: the same numbers.
     """
     latency = summary_of(*series("latency"), intervals=False)
-    metrics = {name: _metric(name, series) for name in _METRICS}
+    metrics = {name: _metric(name, series) for name in DEFINITIONS}
     clocks = estimate_clocks(report.envelope)
     return CaptureDocument(
         ingress=_side(report.ingress),
@@ -66,7 +69,7 @@ def capture_document(report: MatchReport, counts: MatchCounts, series: Series) -
 
 def _metric(name: str, series: Series) -> Figures:
     summary = summary_of(*series(name), intervals=False)
-    return replace(summary.figures(), definition=_METRICS[name])
+    return replace(summary.figures(), definition=DEFINITIONS[name])
 
 
 def classes(counts: MatchCounts) -> Classes:

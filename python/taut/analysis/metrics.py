@@ -33,7 +33,7 @@ _OURS: tuple[Metric, ...] = (
         name="jitter",
         unit="ns",
         definition="absolute difference of the latencies of two successive packets of a flow; "
-        "undefined across a lost packet (RFC 4689 3.2.5)",
+        "undefined across a lost packet (RFC 4689 3.2.5); of captures, whatever their flow",
         sql=distribution_sql("ABS(latency_ns - previous_latency_ns)", "is_pair", table="in_flow"),
         series="jitter",
     ),
@@ -42,7 +42,7 @@ _OURS: tuple[Metric, ...] = (
         name="ipdv",
         unit="ns",
         definition="latency minus the latency of the packet before it in the same flow, signed "
-        "(RFC 5481 4.1)",
+        "(RFC 5481 4.1); of captures, whatever its flow",
         sql=distribution_sql("latency_ns - previous_latency_ns", "is_pair", table="in_flow"),
         series="ipdv",
     ),

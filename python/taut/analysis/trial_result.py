@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from taut.analysis import hdr_export, statistics
 from taut.analysis.blocks import BLOCKS, TimeCounts, count_by_time
 from taut.analysis.budget import budgets_of, problems
-from taut.analysis.capture_result import classes, transfer_rate, warnings
+from taut.analysis.capture_result import DEFINITIONS, classes, transfer_rate, warnings
 from taut.analysis.content import search_capture
 from taut.analysis.distribution import (
     Measured,
@@ -110,7 +110,8 @@ def _analysed(
     write_or_remove(trial.path / BLOCKS, blocks)
     write_or_remove(trial.path / WORST, slowest)
     write_or_remove(trial.path / INTERRUPTS, count_interrupts(trial.path, trial.meta.trace))
-    figures = _figures(generator, measured, blocks)
+    jitter = "RFC 4689" if trial.meta.capture is None else DEFINITIONS["jitter"]
+    figures = _figures(generator, measured, blocks, jitter)
     latency = figures.metrics.latency()
     if measured.counts is not None and latency.p50_ns is not None:
         late_above_ns = threshold.at(latency.p50_ns)
@@ -198,9 +199,12 @@ def _measure(
 
 
 def _figures(
-    generator: GeneratorResult, measured: Measured, blocks: pa.Table | None
+    generator: GeneratorResult, measured: Measured, blocks: pa.Table | None, jitter: str
 ) -> TrialFigures:
-    """Make the counters of the whole trial, of its warm-up and of the rest, and its metrics."""
+    """Make the counters of the whole trial, of its warm-up and of the rest, and its metrics.
+
+    `jitter` is how that is defined.
+    """
     counters = generator.counters
     failures = failed_sums(generator, measured.counts)
     offered, achieved = generator.offered_pps or 0.0, generator.achieved_pps or 0.0
@@ -208,7 +212,7 @@ def _figures(
     warm, cold = by_warm_up(counters, measured.counts)
     void_share = warm.void / warm.due if warm.due else 0.0
     loss_ratio = warm.lost / warm.sent if warm.sent else 0.0
-    found = _metrics(measured, blocks)
+    found = _metrics(measured, blocks, jitter)
     return TrialFigures(
         sent=sent,
         due=due,
@@ -275,7 +279,7 @@ class _Found:
     latency_without_void: Summary
 
 
-def _metrics(measured: Measured, blocks: pa.Table | None) -> _Found:
+def _metrics(measured: Measured, blocks: pa.Table | None, jitter: str) -> _Found:
     directions = sorted({int(d.as_py()) for d in measured.distribution["direction"].unique()})
     populations = statistics.selections(directions)
     found = {
@@ -289,9 +293,9 @@ def _metrics(measured: Measured, blocks: pa.Table | None) -> _Found:
         for metric in _distributions()
     }
     figures = _of_populations(found, MAIN, WITHOUT_VOID)
-    jitter = replace(figures.all_packets["jitter"], definition="RFC 4689")
+    defined = replace(figures.all_packets["jitter"], definition=jitter)
     return _Found(
-        metrics=replace(figures, all_packets={**figures.all_packets, "jitter": jitter}),
+        metrics=replace(figures, all_packets={**figures.all_packets, "jitter": defined}),
         cold=Metrics(all_packets=_of_population(found, COLD)),
         by_direction={
             str(d): _of_populations(found, f"{MAIN}_{d}", f"{WITHOUT_VOID}_{d}") for d in directions

@@ -25,7 +25,7 @@ class Figures:
     )
     max_ns: int | None = field(default=None, metadata=key("max"))
     definition: str | None = field(default=None, metadata=LEFT_OUT)
-    """The document that defines the metric: "RFC 4689"."""
+    """What defines the metric: "RFC 4689", or words."""
 
     @property
     def p50_ns(self) -> int | None:
