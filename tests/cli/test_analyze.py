@@ -12,6 +12,7 @@ import pytest
 
 from made_captures import (
     Frame,
+    MadePair,
     frame_bytes,
     made_pair,
     pcap_bytes,
@@ -233,14 +234,18 @@ def test_captures_of_one_packet_keep_the_rate_that_nobody_asked_for(tmp_path: Pa
     assert trial.device.path == f"{sides[0]} to {sides[1]}"
 
 
+def write_sides(folder: Path, pair: MadePair) -> list[str]:
+    return [
+        str(write_capture(folder / f"{side}.pcap", pcap_bytes(frames)))
+        for side, frames in enumerate((pair.ingress, pair.egress))
+    ]
+
+
 def test_jitter_of_captures_is_said_to_be_across_flows(tmp_path, capsys):
     """Of two flows in turn, each as steady as can be, it is the distance between them."""
     pair = made_pair(1_000)
     pair.egress = [f._replace(ts_ns=f.ts_ns + 3_000 * (i % 2)) for i, f in enumerate(pair.egress)]
-    sides = [
-        str(write_capture(tmp_path / f"{side}.pcap", pcap_bytes(frames)))
-        for side, frames in enumerate((pair.ingress, pair.egress))
-    ]
+    sides = write_sides(tmp_path, pair)
 
     found = document(capsys, *sides, "--no-content")
     run = analyse_pairs([Pair("capture", *map(Path, sides))], tmp_path / "run", MatchOptions())
@@ -254,3 +259,17 @@ def test_jitter_of_captures_is_said_to_be_across_flows(tmp_path, capsys):
         assert "RFC" not in definition
         assert "whatever their flow" in definition
     assert "RFC" not in found["ipdv_ns"]["definition"]
+
+
+def test_a_queue_that_fills_is_not_taken_off_as_a_drift(tmp_path, capsys):
+    """A thousandth more than the device carries: no two clocks part so fast."""
+    pair = made_pair(1_000)
+    first_ns = pair.ingress[0].ts_ns
+    pair.egress = [f._replace(ts_ns=f.ts_ns + (f.ts_ns - first_ns) // 1_000) for f in pair.egress]
+    sides = write_sides(tmp_path, pair)
+
+    warnings = document(capsys, *sides, "--no-content")["warnings"]
+
+    assert any("the least latency grows by 1,000,000 ± " in said for said in warnings)
+    for remove in ("drift", "both"):
+        assert "a queue that fills" in refused(capsys, [*sides, "--remove", remove])

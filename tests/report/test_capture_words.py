@@ -141,4 +141,7 @@ def test_a_drift_of_ordinary_clocks_is_written_in_full():
 
     words = clock_words(Captured(name, replace(found, clocks=replace(found.clocks, **clocks))))
 
-    assert words.startswith("switch: drift: 20,100 ± 1,200 ns a second; offset plus")
+    assert words.startswith(
+        "switch: the least latency grows by 20,100 ± 1,200 ns a second: two clocks that part "
+        "(--remove drift takes it off), or a queue that fills; offset plus"
+    )

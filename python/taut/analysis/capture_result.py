@@ -154,7 +154,7 @@ def warnings(
             )
     found += _ends_apart(report, counts, metrics)
     if clocks.is_drift_shown:
-        found.append(f"the clocks drift by {drift_words(clocks)}: --remove drift takes it off")
+        found.append(growth_words(clocks))
     return found
 
 
@@ -199,6 +199,15 @@ def drift_words(clocks: ClockEstimate) -> str:
     if drift is None or doubt is None:
         return ""
     return f"{digits_of(drift)} ± {digits_of(doubt, 2)} ns a second"
+
+
+def growth_words(clocks: ClockEstimate) -> str:
+    """Say how the least latency changes, and by what; a drift has to be known."""
+    grows, fills = ("falls", "empties") if (clocks.drift_ppb or 0) < 0 else ("grows", "fills")
+    why = f"two clocks that part (--remove drift takes it off), or a queue that {fills}"
+    if clocks.is_beyond_clocks:
+        why = f"a queue that {fills}, or a clock that is set; no two part so fast by themselves"
+    return f"the least latency {grows} by {drift_words(clocks).removeprefix('-')}: {why}"
 
 
 def _nothing_matched(report: MatchReport) -> str:

@@ -1,11 +1,12 @@
 """How the clocks of two capture files differ, estimated from the lower envelope of latency.
 
 The smallest latency of each stretch of time is the path with nothing in the way.  If it changes
-steadily, the clocks drift: the line below all those points that touches the most central edge of
-their lower convex hull is the estimate of Moon, Skelly and Towsley ("Estimation and removal of
-clock skew from network delay measurements", INFOCOM 1999).  A constant offset cannot be told from a
-constant latency: what is printed as offset is the line's value at the first packet, which is the
-offset plus the smallest latency of the path.
+steadily, the clocks drift, or a queue fills; up to what clocks can do nobody could tell the two
+apart.  The line below all those points that touches the most central edge of their lower convex
+hull is the estimate of Moon, Skelly and Towsley ("Estimation and removal of clock skew from network
+delay measurements", INFOCOM 1999).  A constant offset cannot be told from a constant latency: what
+is printed as offset is the line's value at the first packet, which is the offset plus the smallest
+latency of the path.
 """
 
 from collections.abc import Sequence

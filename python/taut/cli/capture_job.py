@@ -48,6 +48,7 @@ class CaptureJob:
 
     def corrected(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and subtract that from egress time stamps."""
+        from taut.analysis.capture_result import growth_words
         from taut.capture.clocks import estimate_clocks
         from taut.testbed.scratch import Scratch
 
@@ -57,6 +58,11 @@ class CaptureJob:
         if remove is not Remove.OFFSET and drift_ppb is None:
             raise InputError(
                 f"--remove {remove}: too few packets matched to see a drift; leave it out"
+            )
+        if remove is not Remove.OFFSET and clocks.is_beyond_clocks:
+            raise InputError(
+                f"--remove {remove}: {growth_words(clocks)}; leave it out, or take off the offset "
+                "alone"
             )
         if remove is not Remove.DRIFT and offset_ns is None:
             raise InputError(f"--remove {remove}: nothing matched; give --offset")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from taut.analysis.capture_result import drift_words
+from taut.analysis.capture_result import drift_words, growth_words
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.content import ContentClass, PositionRun
 from taut.report import cells
@@ -86,9 +86,9 @@ def clock_words(pair: Captured) -> str:
     drift = drift_words(clocks)
     if not drift:
         return f"{name}: too few packets to say whether the clocks drift"
-    shown = "drift" if clocks.is_drift_shown else "no drift shown"
+    shown = growth_words(clocks) if clocks.is_drift_shown else f"no drift shown: {drift}"
     return (
-        f"{name}: {shown}: {drift}; offset plus the least latency is "
+        f"{name}: {shown}; offset plus the least latency is "
         f"{cells.time(clocks.offset_ns)} ± {cells.time(clocks.offset_uncertainty_ns)} "
         f"(lower envelope, {cells.count(clocks.n_points)} stretches)"
     )

@@ -8,6 +8,10 @@ from taut.records.documents.figures import Blocks, Figures, Interval
 from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
 from taut.records.documents.json_field import key as named
 
+MOST_DRIFT_PPB = 200_000
+"""Two clocks part no faster, in ns a second: IEEE 802.3 (40.6.1.2.6) allows the crystal at either
+end of a link to be 100 ppm off."""
+
 
 @dataclass(frozen=True)
 class BothSides:
@@ -37,7 +41,7 @@ class ClockEstimate:
     """The straight line below all latencies over time; None where too few packets show one."""
 
     drift_ppb: float | None
-    """How much faster the egress clock runs, in ns a second."""
+    """How much faster the egress clock runs, or how fast a queue fills, in ns a second."""
     drift_uncertainty_ppb: float | None
     offset_ns: int | None = field(metadata=named("offset_plus_least_latency_ns"))
     """Offset of the clocks plus the path's least latency: captures cannot tell the two apart."""
@@ -52,6 +56,15 @@ class ClockEstimate:
             self.drift_ppb is not None
             and self.drift_uncertainty_ppb is not None
             and abs(self.drift_ppb) > self.drift_uncertainty_ppb
+        )
+
+    @property
+    def is_beyond_clocks(self) -> bool:
+        """Whether the drift is larger than that of any two clocks: a queue fills, or empties."""
+        return (
+            self.drift_ppb is not None
+            and self.drift_uncertainty_ppb is not None
+            and abs(self.drift_ppb) - self.drift_uncertainty_ppb > MOST_DRIFT_PPB
         )
 
 
