@@ -58,6 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "ports.toml").write_text("ports = 1\n")
     (folder / "no-port.toml").write_text("ports = []\n")
     write_capture(folder / "ok.pcap", pcap_bytes(made_pair(10).ingress))
+    write_capture(folder / "to.pcap", pcap_bytes(made_pair(10).egress))
     make_run(folder / "old", (MadeVariant("eager", "taut_forward", MadeTrial(2_000)),), (1e5,), 1)
     return folder
 
@@ -127,7 +128,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run ok.toml --out ''", "--out '': names nothing; write a name, or leave it out"),
         ("run ''", "SPEC '': names nothing; write a name"),
         ("report \udcff", "'\\udcff': not UTF-8, so no Parquet file can be there; name another"),
-        ("analyze ok.pcap ok.pcap --json --parquet \udcff", "not UTF-8, so no Parquet file can"),
+        ("analyze ok.pcap to.pcap --json --parquet \udcff", "not UTF-8, so no Parquet file can"),
         ("run ok.toml ok.toml", "run: got unexpected extra argument (ok.toml); see `taut run -h`"),
         ("run ok.toml --no-json", "did you mean one of '--json', '--no-report'? see `taut run -h`"),
         ("run ok.toml --json=yes", "run: option '--json' does not take a value; see"),
@@ -146,12 +147,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("init ok.toml/x", "ok.toml/x.toml: cannot be written: Not a directory; name one that can"),
         ("reproduce hipnet21 --captures ok.pcap", "ok.pcap: no such folder; give one that holds"),
         ("analyze ok.pcap", "analyze: missing argument 'EGRESS'; see `taut analyze -h`"),
-        ("analyze ok.pcap ok.pcap --skip 1", "duration '1': not a number with a unit; write 10s"),
-        ("analyze ok.pcap ok.pcap --engine mysql", "engine mysql: not known; choose one of"),
-        ("analyze ok.pcap ok.pcap --engine-url x", "duckdb: runs inside taut and takes no URL"),
-        ("analyze ok.pcap ok.pcap --name a/b", "--name 'a/b': it names folders, too"),
-        ("analyze ok.pcap ok.pcap --name ''", "--name '': it names folders, too"),
-        ("analyze ok.pcap ok.pcap --parquet no-run --json", "--parquet no-run: a folder; name a f"),
+        ("analyze ok.pcap to.pcap --skip 1", "duration '1': not a number with a unit; write 10s"),
+        ("analyze ok.pcap to.pcap --engine mysql", "engine mysql: not known; choose one of"),
+        ("analyze ok.pcap to.pcap --engine-url x", "duckdb: runs inside taut and takes no URL"),
+        ("analyze ok.pcap to.pcap --name a/b", "--name 'a/b': it names folders, too"),
+        ("analyze ok.pcap to.pcap --name ''", "--name '': it names folders, too"),
+        ("analyze ok.pcap to.pcap --parquet no-run --json", "--parquet no-run: a folder; name a f"),
+        ("analyze ok.pcap ./ok.pcap", "analyze: ok.pcap: the same file twice, whose frames would"),
         ("analyze - - --json", "analyze: only one of the captures can be read from stdin"),
         ("report", "report: missing argument 'RUN...'; see `taut report -h`"),
         ("report old --out no-run", "--out no-run: a folder; name a file"),
@@ -211,7 +213,7 @@ def test_a_mistake_is_answered_in_one_line(
         ("quick --out old", "old: not empty; give another --out, or leave it out"),
         ("trim ok.toml --out old --dry-run", "old: not empty; give another --out, or leave it out"),
         ("run ok.toml --out \udcff/x", "not UTF-8, so no Parquet file can be there; name"),
-        ("analyze ok.pcap ok.pcap --out \udcff/x", "not UTF-8, so no Parquet file can be"),
+        ("analyze ok.pcap to.pcap --out \udcff/x", "not UTF-8, so no Parquet file can be"),
         ("run ok.toml --out text.pcap", "text.pcap: not a folder; give another --out"),
         (
             "run ok.toml --out new --set cores.device=999",

@@ -169,6 +169,11 @@ def _check_name(name: str) -> None:
 def _check_captures(ingress: Path, egress: Path, *, reads_twice: bool) -> None:
     if str(ingress) == str(egress) == "-":
         raise InputError("analyze: only one of the captures can be read from stdin; name a file")
+    if ingress.exists() and egress.exists() and ingress.samefile(egress):
+        raise InputError(
+            f"analyze: {egress}: the same file twice, whose frames would all match themselves; "
+            "name the other capture"
+        )
     if reads_twice and not (ingress.is_file() and egress.is_file()):
         raise InputError("--remove: reads both captures twice; store them in files first")
 
