@@ -100,8 +100,8 @@ def test_what_would_look_the_same_stands_beside_the_value():
         "a capture in which the value comes at another place settles it (--with)"
     ]
     assert content_words(of) == (
-        "switch: 1 class of packets is slower or faster for what is in them, or for something else "
-        "that would look the same (2 captures, 1,000 tests)"
+        "switch: 1 class of packets is slower or faster than those around them, with a value in "
+        "common; something else would look the same (2 captures, 1,000 tests)"
     )
 
 
@@ -110,7 +110,7 @@ def test_of_several_classes_it_is_said_how_many_are_open():
 
     words = content_words(trial(classes=[CLASS, settled, settled]))
 
-    assert "that would look the same (1 of them) (1,000 tests)" in words
+    assert "something else would look the same (1 of them) (1,000 tests)" in words
     assert content_rows(trial(classes=[settled]))[0][2] == "4660"
     assert open_words(trial(classes=[settled])) == []
 
@@ -132,7 +132,9 @@ def test_runs_of_neighbours_are_told_by_their_place():
 
 def test_results_from_before_there_were_positions_are_read():
     assert position_words(trial()) == []
-    assert content_words(trial()) == ("switch: no packet is slow for what is in it (1,000 tests)")
+    assert content_words(trial()) == (
+        "switch: no class of packets that is slower or faster was found (1,000 tests)"
+    )
 
 
 def test_a_drift_of_ordinary_clocks_is_written_in_full():

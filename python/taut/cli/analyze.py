@@ -78,7 +78,7 @@ _MatchOption = Annotated[
 _ContentOption = Annotated[
     bool | None,
     typer.Option(
-        help="Search for packets that are slow for what is in them "
+        help="Search for values that slow or fast packets have in common "
         f"[default: for ingress files up to {CONTENT_FILE_BYTES // 1_000_000} MB]"
     ),
 ]

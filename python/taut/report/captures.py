@@ -104,10 +104,11 @@ def content_words(pair: Captured) -> str:
     n = len(content.classes)
     n_open = sum(bool(found.alternative) for found in content.classes)
     found = f"{n} classes of packets are" if n > 1 else "1 class of packets is"
-    words = f"{found} slower or faster for what is in them" if n else "no packet is slow for "
-    words += "" if n else "what is in it"
+    words = f"{found} slower or faster than those around them, with a value in common"
+    if not n:
+        words = "no class of packets that is slower or faster was found"
     if n_open:
-        words += ", or for something else that would look the same"
+        words += "; something else would look the same"
         words += f" ({n_open} of them)" if n > n_open else ""
     searched = f"{content.n_captures} captures, " if content.n_captures > 1 else ""
     return f"{name}: {words} ({searched}{content.n_tests:,} tests)"
