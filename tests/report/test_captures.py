@@ -102,4 +102,8 @@ def test_report_and_episodes_do_without_due_times(captures, tmp_path):
     episodes = captures[1].trials[0].measured.episodes
 
     assert all(episode.due_ns is None for episode in episodes.worst)
-    assert write_html([captures], tmp_path / "r.html").is_file()
+    page = write_html([captures], tmp_path / "r.html").read_text(encoding="utf-8")
+    # Nobody asked for a rate that the one of the files could be held against.
+    counters = page.rpartition("do the sums come out?")[2].partition("</section>")[0]
+    assert "achieved / offered" in counters
+    assert "%</td>" not in counters

@@ -12,7 +12,8 @@ class InterArrival:
     question = "At what distances did the packets come back?"
     reading = (
         "Time between two successive receipts. The dashed line is the mean the schedule asks for; "
-        "a device that holds packets back and sends them together moves them to the left of it."
+        "of captures it is that of the ingress file. A device that holds packets back and sends "
+        "them together moves them to the left of it."
     )
 
     def draw(self, scene: Scene) -> Chart | None:

@@ -9,10 +9,11 @@ class InterDeparture:
     """Share of departures by their distance."""
 
     id = "inter_departure"
-    question = "Did the load leave as the schedule wanted it?"
+    question = "At what distances did the packets leave?"
     reading = (
         "Time between two successive departures, measured. The dashed line is the mean the "
-        "schedule asks for; a constant schedule should be one spike on it."
+        "schedule asks for; of captures it is that of the ingress file. A constant schedule should "
+        "be one spike on it."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
