@@ -1,16 +1,16 @@
 """Run taut-match over a pair of captures and read what it found; docs/matching.md defines it."""
 
-import ctypes
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from taut.binaries.ended import kind_of
 from taut.core.asked import check_understood
 from taut.core.binaries import find_binary
+from taut.core.dying import die_with
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.match import MATCH_FILE, MatchCounts, MatchReport
@@ -24,9 +24,6 @@ DEFAULT_WINDOW_NS = 5_000_000_000
 
 Progress = Callable[[int, int], None]
 """Called with the bytes done of the ingress and of the egress file, decompressed."""
-
-_PR_SET_PDEATHSIG = 1  # prctl(2)
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -102,7 +99,12 @@ def _run(
     """Run to the end; give exit status and the lines on standard error that are not progress."""
     said: list[str] = []
     with subprocess.Popen(
-        argv, stdin=None, stderr=subprocess.PIPE, text=True, errors="replace", preexec_fn=_die_along
+        argv,
+        stdin=None,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        preexec_fn=partial(die_with, os.getpid()),
     ) as process:
         assert process.stderr is not None
         try:
@@ -118,13 +120,6 @@ def _run(
             process.kill()
             raise
         return process.wait(), said
-
-
-def _die_along() -> None:
-    """In the child: never outlive taut (docs/architecture.md, after a crash)."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() == 1:
-        os._exit(1)
 
 
 def _words_of(lines: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ Processes and pipes only: a process pool has named semaphores in /dev/shm, which
 all processes are killed at once.
 """
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -22,12 +21,12 @@ from threading import Thread
 from types import ModuleType
 from typing import Generic, TypeVar
 
+from taut.core.dying import die_with
 from taut.core.plugins import PluginWarning
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 _WORTH_PROCESSES = 3
 """A new process needs about a second for its imports: fewer items are done in this process."""
 
@@ -134,12 +133,10 @@ def _without_main() -> Iterator[None]:
 
 def _serve(pipe: Connection, work: Callable[[Item], object], parent: int) -> None:
     """In the new process: die with the parent, leave Ctrl-C to it, answer until the pipe ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The parent has said it.
     warnings.simplefilter("ignore", PluginWarning)
-    if os.getppid() != parent:
-        os._exit(1)
     with suppress(EOFError, BrokenPipeError):
         while True:
             item = pipe.recv()

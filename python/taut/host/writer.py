@@ -3,7 +3,6 @@
 Tests give one that does to a folder what the kernel would do.
 """
 
-import ctypes
 import errno
 import os
 import signal
@@ -11,13 +10,13 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from taut.core.cpus import CpuSet
+from taut.core.dying import die_with
 from taut.host.host import Host
-
-_PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class Writer:
                 check=False,
                 timeout=timeout_s,
                 # If we are killed, nothing may change any more, because undo may be looking.
-                preexec_fn=_die_with_parent,
+                preexec_fn=partial(die_with, os.getpid()),
             )
         except FileNotFoundError as error:
             raise OSError(error.errno, f"no program {argv[0]}") from error
@@ -120,7 +119,3 @@ class Writer:
 
     def _at(self, path: str) -> Path:
         return self.host.root / path.lstrip("/")
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
