@@ -127,7 +127,7 @@ WHY = {
     "002-silent": "no packet came back; no latency to explain",
     "003-slow-only": "only its slow packets were recorded",
     "004-failed": "the trial failed (the device died)",
-    "006-damaged": "a file of it is damaged (",
+    "006-damaged": "packets.parquet: damaged (",
     "007-left-out": "packets.parquet is not there; `taut pack --without-records` leaves it out",
 }
 
@@ -142,7 +142,8 @@ def test_every_trial_has_its_section_and_what_can_be_explained_is(
     out = capsys.readouterr().out
     for name, why in WHY.items():
         [line] = [line for line in out.splitlines() if line.startswith(f"{name}: ")]
-        assert line.startswith(f"{name}: not explained: {why}")
+        assert line.startswith(f"{name}: not explained: ")
+        assert why in line
     assert "a TLB shootdown" in out
     assert "\n005-overload\n" in out
     assert "! overload: 100 of 1,000 packets were lost or refused" in out
@@ -159,7 +160,7 @@ def test_the_document_has_the_reasons_beside_the_explanations(
     assert [trial["name"] for trial in document["trials"]] == ["000-eager", "005-overload"]
     for of, (name, why) in zip(document["not_explained"], WHY.items(), strict=True):
         assert of["trial"] == name
-        assert of["why"].startswith(why)
+        assert why in of["why"]
 
 
 @pytest.mark.parametrize("as_json", [[], ["--json"]])

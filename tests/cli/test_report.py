@@ -5,10 +5,12 @@ import typer
 from typer.testing import CliRunner
 
 from made_run import VARIANTS, make_run
+from taut.analysis.results import analyse_run
 from taut.analysis.trial_tables import DISTRIBUTION
 from taut.cli.main import run_command
 from taut.cli.report import report
 from taut.core.errors import InputError
+from taut.records.rundir import RunDirectory
 
 
 @pytest.fixture
@@ -71,6 +73,27 @@ def test_what_is_not_a_run_is_bad_input(app, tmp_path):
     done = CliRunner().invoke(app, [str(tmp_path / "nowhere")])
 
     assert isinstance(done.exception, InputError)
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("distribution.parquet", []),
+        ("packets.parquet", ["--again"]),
+        ("packets.parquet", ["--engine", "duckdb"]),
+    ],
+)
+def test_a_table_that_was_cut_is_one_line(name, how, tmp_path, capsys):
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+    analyse_run(RunDirectory(run))
+    [table] = run.glob(f"trials/*/{name}")
+    table.write_bytes(table.read_bytes()[:-100])
+
+    assert run_command(["report", str(run), *how]) == 2
+
+    err = capsys.readouterr().err
+    assert f"taut: {table}: damaged (" in err
+    assert err.count("\n") == 1
 
 
 def test_report_asks_the_server_it_is_told(app, tmp_path, postgres_url):

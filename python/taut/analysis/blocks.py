@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis.distribution import add_equal
 from taut.analysis.tables import chunks, open_chunk
+from taut.records import parquet
 from taut.storage.engine import Engine
 
 BLOCKS = "blocks.parquet"
@@ -239,7 +239,7 @@ def read_blocks(trials: Sequence[Path]) -> pa.Table | None:
     paths = [trial / BLOCKS for trial in trials]
     if not all(path.is_file() for path in paths):
         return None
-    return one_after_the_other([pq.read_table(path) for path in paths])
+    return one_after_the_other([parquet.read_table(path) for path in paths])
 
 
 def one_after_the_other(tables: Sequence[pa.Table]) -> pa.Table:

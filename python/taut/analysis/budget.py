@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
 from taut.core.units import format_ns
+from taut.records import parquet
 from taut.records.documents.budget import Budget, BudgetColumn, BudgetPart, PartKind
 from taut.records.documents.trial import DEVICE, Clocks, Dut
 from taut.records.layout import EXTRA_RECORD, STAMP_EVENTS, PacketFlag, StampEvent
@@ -51,7 +51,7 @@ def budgets_of(trial: TrialDirectory) -> tuple[Budget, ...] | None:
     elements, every = _stamping(trial.meta.dut)
     if every is None or not trial.stamps.is_file():
         return None
-    every *= -(-pq.ParquetFile(trial.packets).metadata.num_rows // (every * _MOST)) or 1
+    every *= -(-parquet.read_metadata(trial.packets).num_rows // (every * _MOST)) or 1
     packets = _read(trial.packets, every, _PACKET_COLUMNS)
     stamps = _read(trial.stamps, every, _STAMP_COLUMNS)
     resolution_ns = _skew_ns(trial.meta.clock) + _ROUNDING_NS
@@ -111,15 +111,15 @@ def _skew_ns(clock: Clocks) -> float:
 
 def _read(path: Path, every: int, columns: Sequence[str]) -> pa.Table:
     """Read the rows of packets that are stamped."""
-    file = pq.ParquetFile(path)
-    schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+    with parquet.opened(path) as file:
+        schema = pa.schema([file.schema_arrow.field(name) for name in columns])
 
-    def chosen() -> Iterator[pa.RecordBatch]:
-        for batch in file.iter_batches(columns=list(columns)):
-            is_one = pa.array(is_chosen(batch["seq"].to_numpy(), every))
-            yield batch.select(list(columns)).filter(is_one)
+        def chosen() -> Iterator[pa.RecordBatch]:
+            for batch in file.iter_batches(columns=list(columns)):
+                is_one = pa.array(is_chosen(batch["seq"].to_numpy(), every))
+                yield batch.select(list(columns)).filter(is_one)
 
-    return pa.Table.from_batches(chosen(), schema)
+        return pa.Table.from_batches(chosen(), schema)
 
 
 def _is_warm(packets: pa.Table) -> pa.Array:

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import ADDED, METRICS
 from taut.analysis.tables import chunks, load_packets, open_chunk
+from taut.records import parquet
 from taut.storage.engine import Engine
 
 SCHEMA = pa.schema(
@@ -112,7 +112,7 @@ def measure_histogram(histogram: Path) -> Measured:
 
     A bucket wider than one nanosecond is entered at its lowest value.
     """
-    rows = pq.read_table(histogram, columns=["series", *_KEYS[1:], "n"])
+    rows = parquet.read_table(histogram, columns=["series", *_KEYS[1:], "n"])
     parts = [
         labelled(metric.name, rows.filter(pc.equal(rows["series"], metric.series)))
         for metric in METRICS

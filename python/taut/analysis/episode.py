@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from taut.records import parquet
 from taut.records.documents.json_form import parse
 from taut.records.documents.results import EpisodeOfTrial, Episodes, GapOverlap
 from taut.storage.engine import Engine
@@ -115,7 +115,7 @@ _Overlaps = dict[str, GapOverlap]
 def _overlaps(episodes: Sequence[Mapping[str, int]], gaps: Path) -> Sequence[_Overlaps]:
     """How much of each episode lies in logged gaps of the generator and the forwarder."""
     found: Sequence[_Overlaps] = [{} for _ in episodes]
-    with pq.ParquetFile(gaps) as file:
+    with parquet.opened(gaps) as file:
         for batch in file.iter_batches(columns=["start_ns", "end_ns", "thread"]):
             starts, ends = (batch[name].to_numpy() for name in ("start_ns", "end_ns"))
             for episode, of_episode in zip(episodes, found, strict=True):

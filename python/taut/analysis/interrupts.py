@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import Ints
 from taut.explain.read.events import EVENTS, KIND, Events, event_batches, events_of, read_notes
 from taut.explain.read.names import Names, softirq_name, vector_name
+from taut.records import parquet
 from taut.records.convert import GUEST
 from taut.records.documents.trial import TraceOfTrial
 
@@ -72,7 +72,7 @@ def interrupts_of(batches: Iterable[Events], names: Names, place: str = HOST) ->
 def read_interrupts(trial: Path) -> pa.Table | None:
     """Read what was counted of an analysed trial; None: nothing was."""
     path = trial / INTERRUPTS
-    return pq.read_table(path, schema=SCHEMA) if path.is_file() else None
+    return parquet.read_table(path, schema=SCHEMA) if path.is_file() else None
 
 
 def _keys(events: Events) -> Ints:

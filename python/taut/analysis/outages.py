@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from taut.records import parquet
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 _ROWS = 1 << 20
@@ -103,10 +103,11 @@ def _follow(way: _Way, due: Ints, received: Ints) -> _Way:
 
 def _blocks(packets: Path) -> Iterator[_Rows]:
     """Read the packets of this run, each once; a time that is not there is _NONE."""
-    for batch in pq.ParquetFile(packets).iter_batches(_ROWS, columns=_COLUMNS):
-        columns = [_ints(batch[name]) for name in _COLUMNS]
-        own = columns[-1] & int(EXTRA_RECORD) == 0
-        yield _Rows(*(column[own] for column in columns))
+    with parquet.opened(packets) as file:
+        for batch in file.iter_batches(_ROWS, columns=_COLUMNS):
+            columns = [_ints(batch[name]) for name in _COLUMNS]
+            own = columns[-1] & int(EXTRA_RECORD) == 0
+            yield _Rows(*(column[own] for column in columns))
 
 
 def _ints(column: pa.Array) -> Ints:

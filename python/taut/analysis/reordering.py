@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
+from taut.records import parquet
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 MOST_N = 100
@@ -130,10 +130,11 @@ def _n_by_n(seq: Ints, late: Ints) -> Iterator[int]:
 def _arrivals(packets: Path, batch_rows: int) -> Iterator[tuple[int, Ints]]:
     """Give sequence numbers of each direction, in the order of arrival, batch by batch."""
     left_out = int(EXTRA_RECORD | PacketFlag.COLD)
-    for batch in pq.ParquetFile(packets).iter_batches(batch_rows, columns=_COLUMNS):
-        direction = batch["direction"].to_numpy()
-        is_back = batch["received_ns"].is_valid().to_numpy(zero_copy_only=False)
-        is_counted = is_back & (batch["flags"].to_numpy() & left_out == 0)
-        seq = batch["seq"].to_numpy().astype(np.int64)
-        for way in np.unique(direction):
-            yield int(way), seq[is_counted & (direction == way)]
+    with parquet.opened(packets) as file:
+        for batch in file.iter_batches(batch_rows, columns=_COLUMNS):
+            direction = batch["direction"].to_numpy()
+            is_back = batch["received_ns"].is_valid().to_numpy(zero_copy_only=False)
+            is_counted = is_back & (batch["flags"].to_numpy() & left_out == 0)
+            seq = batch["seq"].to_numpy().astype(np.int64)
+            for way in np.unique(direction):
+                yield int(way), seq[is_counted & (direction == way)]

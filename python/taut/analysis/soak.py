@@ -6,7 +6,6 @@ from itertools import groupby
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis.drift import trend_of
 from taut.analysis.extrapolation import episodes_of, extrapolate
@@ -17,6 +16,7 @@ from taut.experiment.soak import Soak
 from taut.explain.causes import BY_ID
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
+from taut.records import parquet
 from taut.records.documents.soak import (
     Beyond,
     CausesOfHour,
@@ -144,7 +144,7 @@ def _with_times(one: Kept, trials: dict[str, TrialDirectory]) -> Iterator[Row]:
         yield from one.segment.rows
         return
     columns = ["sent_ns", "received_ns"]
-    packets = pq.read_table(trial.packets, columns=columns).drop_null()
+    packets = parquet.read_table(trial.packets, columns=columns).drop_null()
     latency = pc.subtract(packets["received_ns"], packets["sent_ns"]).to_numpy()
     received = packets["received_ns"].to_numpy() - one.segment.start.warm_up_ns
     order = np.argsort(received, kind="stable")
@@ -229,7 +229,7 @@ def beyond_of(run: RunDirectory, document: SoakDocument) -> Beyond:
         if segment is None or not trial.is_whole or not trial.packets.is_file():
             continue
         columns = ["flags", "sent_ns", "received_ns"]
-        packets = pq.read_table(trial.packets, columns=columns).drop_null()
+        packets = parquet.read_table(trial.packets, columns=columns).drop_null()
         flags = packets["flags"].to_numpy()
         own = (flags & int(PacketFlag.VOID | PacketFlag.COLD | EXTRA_RECORD)) == 0
         received = packets["received_ns"].to_numpy()[own]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.records import parquet
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.storage.engine import Engine
 
@@ -47,7 +48,11 @@ class Chunk:
 
 
 def load_packets(engine: Engine, packets: Path) -> None:
-    """Name the records of a Parquet file and the tables over them."""
+    """Name the records of a Parquet file and the tables over them.
+
+    InputError: it is not there, or damaged, which engines say in words of their own.
+    """
+    parquet.read_metadata(packets)
     engine.load({"record": packets})
     name_tables(engine)
 

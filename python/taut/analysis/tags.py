@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from taut.records import parquet
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 _NEVER = np.iinfo(np.int64).max
@@ -32,36 +32,37 @@ def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
     They lie between `after_ns` and `until_ns` from the end of the warm-up. A stretch in which no
     packet was due has no tag.
     """
-    file = pq.ParquetFile(packets)
-    begin_ns = _first_due(file) + after_ns
+    begin_ns = _first_due(packets) + after_ns
     stretch_ns = (until_ns - after_ns) / n
     due_ns = np.full(n, _NEVER)
     latency_ns = np.full(n, _NONE)
     columns = ["due_ns", "sent_ns", "received_ns", "flags"]
-    for batch in file.iter_batches(_ROWS, columns=columns):
-        due, sent, received = (_ints(batch[name]) for name in columns[:3])
-        stretch = np.floor((due - begin_ns) / stretch_ns).astype(np.int64)
-        mine = _is_own(batch) & (sent != _NONE) & (stretch >= 0) & (stretch < n)
-        due, sent, received, stretch = (of[mine] for of in (due, sent, received, stretch))
-        order = np.lexsort((due, stretch))
-        found, first = np.unique(stretch[order], return_index=True)
-        chosen = order[first]
-        is_earlier = due[chosen] < due_ns[found]
-        found, chosen = found[is_earlier], chosen[is_earlier]
-        due_ns[found] = due[chosen]
-        is_back = received[chosen] != _NONE
-        latency_ns[found] = np.where(is_back, received[chosen] - sent[chosen], _NONE)
+    with parquet.opened(packets) as file:
+        for batch in file.iter_batches(_ROWS, columns=columns):
+            due, sent, received = (_ints(batch[name]) for name in columns[:3])
+            stretch = np.floor((due - begin_ns) / stretch_ns).astype(np.int64)
+            mine = _is_own(batch) & (sent != _NONE) & (stretch >= 0) & (stretch < n)
+            due, sent, received, stretch = (of[mine] for of in (due, sent, received, stretch))
+            order = np.lexsort((due, stretch))
+            found, first = np.unique(stretch[order], return_index=True)
+            chosen = order[first]
+            is_earlier = due[chosen] < due_ns[found]
+            found, chosen = found[is_earlier], chosen[is_earlier]
+            due_ns[found] = due[chosen]
+            is_back = received[chosen] != _NONE
+            latency_ns[found] = np.where(is_back, received[chosen] - sent[chosen], _NONE)
     is_tagged = due_ns != _NEVER
     is_back = latency_ns != _NONE
     return Tags(latency_ns[is_back].tolist(), int(np.sum(is_tagged & ~is_back)))
 
 
-def _first_due(file: pq.ParquetFile) -> int:
+def _first_due(packets: Path) -> int:
     """Give the time the first packet behind the warm-up was due."""
     first = _NEVER
-    for batch in file.iter_batches(_ROWS, columns=["due_ns", "flags"]):
-        due = _ints(batch["due_ns"])[_is_own(batch)]
-        first = min(first, int(due.min(initial=_NEVER)))
+    with parquet.opened(packets) as file:
+        for batch in file.iter_batches(_ROWS, columns=["due_ns", "flags"]):
+            due = _ints(batch["due_ns"])[_is_own(batch)]
+            first = min(first, int(due.min(initial=_NEVER)))
     return first
 
 

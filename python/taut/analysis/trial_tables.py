@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from taut.analysis.distribution import SCHEMA, select_metric
 from taut.analysis.freed import give_back
 from taut.core.files import whole
+from taut.records import parquet
 
 DISTRIBUTION = "distribution.parquet"
 
@@ -43,7 +44,7 @@ class Distributions:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        is_small = pq.read_metadata(path).num_rows <= _ROW_GROUP
+        is_small = parquet.read_metadata(path).num_rows <= _ROW_GROUP
         self._rows = read_distributions(path) if is_small else None
         self._last: tuple[str, pa.Table] | None = None
 
@@ -60,7 +61,7 @@ class Distributions:
 def read_distributions(path: Path, metric: str | None = None) -> pa.Table:
     """Read those of one metric, or of all, the names of metrics by number."""
     # A name a row takes twice as long to read as all the rest; threads hold a row group each.
-    with pq.ParquetFile(path, read_dictionary=["metric"], pre_buffer=False) as file:
+    with parquet.opened(path, read_dictionary=["metric"], pre_buffer=False) as file:
         groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
         wanted = [number for number, group in enumerate(groups) if _may_hold(group, metric)]
         found = file.read_row_groups(wanted, use_threads=False)

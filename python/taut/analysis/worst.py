@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.analysis.tables import load_packets
+from taut.records import parquet
 from taut.storage.engine import Engine
 from taut.storage.engines import open_engine
 
@@ -46,6 +46,6 @@ def has_worst(trial: Path) -> bool:
 def read_worst(trial: Path, n: int) -> pa.Table:
     """Read the n slowest packets of an analysed trial; an older analysis left all packets only."""
     if n <= N_WORST and (trial / WORST).is_file():
-        return pq.read_table(trial / WORST).slice(0, n)
+        return parquet.read_table(trial / WORST).slice(0, n)
     with open_engine("duckdb") as engine:
         return worst_packets(engine, trial / _PACKETS, n)

@@ -8,8 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeAlias
 
-import pyarrow as pa
-
 from taut.analysis.trial_names import headings, trial_of
 from taut.api import Document
 from taut.api.loaded import Run
@@ -111,9 +109,6 @@ def explained(
                 explanation = explain_trial(trial.path, options)
         except InputError as error:
             yield Unexplained(name, str(error).removeprefix(f"{trial.name}: "), heading)
-        except pa.ArrowException as error:
-            why = f"a file of it is damaged ({str(error).splitlines()[0]})"
-            yield Unexplained(name, why, heading)
         else:
             yield replace(explanation, heading=heading)
 

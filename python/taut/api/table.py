@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.core.errors import InputError, MissingToolError
 from taut.experiment.words import did_you_mean
+from taut.records import parquet
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,7 @@ class Table:
             if column not in self.columns:
                 near = did_you_mean(column, self.columns)
                 raise InputError(f"{self.name}: no column {column!r}{near}")
-        try:
-            return self._read(wanted)
-        except pa.ArrowException as error:
-            raise _damaged(self.name, error) from None
+        return self._read(wanted)
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> Any:
         """Read them as a pandas.DataFrame. MissingToolError: pandas is not installed."""
@@ -79,16 +76,13 @@ def parquet_table(
     InputError: there is no such file, which `why_absent` explains, or it is damaged.
     """
     computed = derived or {}
-    try:
-        metadata = pq.read_metadata(path)
-    except FileNotFoundError:
-        raise InputError(f"{name}: there are none: {why_absent}") from None
-    except pa.ArrowException as error:
-        raise _damaged(str(path), error) from None
+    if not path.exists():
+        raise InputError(f"{name}: there are none: {why_absent}")
+    metadata = parquet.read_metadata(path)
 
     def read(columns: Sequence[str]) -> pa.Table:
         needed = [of for column in columns for of in _inputs(column, computed)]
-        rows = pq.read_table(path, columns=list(dict.fromkeys(needed)), partitioning=None)
+        rows = parquet.read_table(path, columns=list(dict.fromkeys(needed)))
         for column in columns:
             if column in computed:
                 rows = rows.append_column(column, computed[column].compute(rows))
@@ -112,7 +106,3 @@ def _require(library: str) -> None:
             f"{library}: not installed, and taut itself needs none; `pip install {library}`, or "
             "take to_arrow()"
         ) from None
-
-
-def _damaged(where: str, error: pa.ArrowException) -> InputError:
-    return InputError(f"{where}: damaged ({str(error).splitlines()[0]})")

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from taut.capture.companions import refuse_twice
 from taut.capture.native import HEADS, Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
 from taut.core.files import TEMPORARY_PREFIX, write_json
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
+from taut.records import parquet
 from taut.records.convert import convert_trial
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import plain
@@ -176,7 +175,7 @@ def packet_counters(counts: MatchCounts) -> dict[str, int]:
 
 def frame_sizes(packets: Path) -> str:
     """The frame size in bytes, or "mixed"; read from the file's statistics, not its rows."""
-    metadata = pq.ParquetFile(packets).metadata
+    metadata = parquet.read_metadata(packets)
     column = metadata.schema.names.index("frame_len")
     found: set[int] = set()
     for group in range(metadata.num_row_groups):

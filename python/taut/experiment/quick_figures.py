@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
+from taut.records import parquet
 from taut.records.documents.trial import TrialDocument
 
 
@@ -43,7 +43,7 @@ def read_quick_figures(trial: Path, document: TrialDocument) -> QuickFigures | N
 
 def _percentiles(histogram: Path) -> tuple[int | None, int | None]:
     wanted = [("series", "=", "service"), ("is_cold", "=", False)]
-    rows = pq.read_table(histogram, columns=["value_ns", "n"], filters=wanted)
+    rows = parquet.read_table(histogram, columns=["value_ns", "n"], filters=wanted)
     values, counts = rows["value_ns"].to_numpy(), rows["n"].to_numpy().astype(np.int64)
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(counts[order])

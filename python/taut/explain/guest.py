@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from taut.core.units import format_ns
 from taut.explain import causes
@@ -24,6 +23,7 @@ from taut.explain.judge.cover import covered_by
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.events import Events, read_events, read_notes
 from taut.explain.read.spans import Spans, Stretches, lost_spans, merged, overlaps
+from taut.records import parquet
 from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.trial import Guest, TrialDocument
 
@@ -281,7 +281,7 @@ def _gaps(
     """Give the device's gaps that are long enough, while both kernels were traced."""
     error_ns = 0 if guest.clock is None else guest.clock.error_ns
     shortest_ns = max(_SHORTEST_NS, _CLOCK_ERRORS * error_ns)
-    table = pq.read_table(trial / "gaps.parquet", filters=[("thread", "!=", "generator")])
+    table = parquet.read_table(trial / "gaps.parquet", filters=[("thread", "!=", "generator")])
     start, end = (table[name].to_numpy() for name in ("start_ns", "end_ns"))
     long = end - start >= shortest_ns
     for window in traced:

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
+
+from taut.records import parquet
 
 
 class Late(NamedTuple):
@@ -22,7 +23,7 @@ def count_late(histogram: Path, within_ns: int) -> Late:
     """
     wanted = [("series", "=", "service"), ("is_cold", "=", False), ("is_void", "=", False)]
     columns = ["value_ns", "width_ns", "n"]
-    rows = pq.read_table(histogram, columns=columns, filters=wanted)
+    rows = parquet.read_table(histogram, columns=columns, filters=wanted)
     # The greatest value of a bucket is one below the next.
     is_late = pc.greater(pc.add(rows["value_ns"], rows["width_ns"]), within_ns + 1)
     n_late = pc.sum(rows["n"].filter(is_late)).as_py() or 0

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
+from taut.records import parquet
 from taut.records.layout import (
     CLOCK_POINT,
     EXTRA_RECORD,
@@ -51,7 +51,7 @@ def restored(packets: Path, late_above_ns: int | None = None) -> Iterator[Record
     longer, or that did not come. NotForOnePassError where a time is the one that means never.
     """
     # Read ahead, the compressed file would pile up in memory, all of it.
-    with pq.ParquetFile(packets, pre_buffer=False, buffer_size=1 << 16) as file:
+    with parquet.opened(packets, pre_buffer=False, buffer_size=1 << 16) as file:
         for batch in file.iter_batches(_BATCH_ROWS, columns=_COLUMNS):
             chosen = batch if late_above_ns is None else batch.filter(_hit(batch, late_above_ns))
             yield _blocks(chosen)
@@ -59,7 +59,7 @@ def restored(packets: Path, late_above_ns: int | None = None) -> Iterator[Record
 
 def likely_median_ns(packets: Path) -> int:
     """Give the median latency of some packets in the middle of packets.parquet; 0 of none."""
-    with pq.ParquetFile(packets) as file:
+    with parquet.opened(packets) as file:
         if not file.num_row_groups:
             return 0
         rows = file.read_row_group(file.num_row_groups // 2, columns=["sent_ns", "received_ns"])

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.binaries.inject import InjectRequest
 from taut.core.asked import Asked
@@ -22,6 +21,7 @@ from taut.explain import Explanation, Options, causes, explain_trial
 from taut.explain.cause import Injector
 from taut.explain.causes import NUMBER
 from taut.explain.judge.verdicts import GapVerdicts
+from taut.records import parquet
 from taut.records.clock import fit_of
 from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
 from taut.records.documents.json_form import plain
@@ -77,7 +77,7 @@ def _stalled(
     acts = inside(read_acts(folder, fit), traced_window_ns(folder, fit))
     found = explain_trial(folder, Options(over=_LATE, is_guest=place.is_guest, every_gap=True))
     held = held_of(found.source.verdicts[0], causes.STOPPED, frozenset())
-    verdicts = _as_measurers(found, held, pq.read_table(folder / "packets.parquet"))
+    verdicts = _as_measurers(found, held, parquet.read_table(folder / "packets.parquet"))
     confusion = confuse_as(injector.name, causes.MEASURER, acts, verdicts, held, 2 * THRESHOLD_NS)
     return replace(confusion, notes=(_packet_words(found),))
 

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from taut.core.errors import TautError
 from taut.experiment.model import CoreSpec, Spec
 from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.runner import Session, measuring
 from taut.explain import Options, explain_trial
 from taut.explain.read.packets import read_percentile
+from taut.records import parquet
 from taut.records.documents.trial import Failure
 from taut.records.rundir import TrialDirectory
 from taut.self_test.acts import Acts, inside
@@ -149,7 +148,7 @@ def _judge_acts(
 ) -> tuple[Confusion, ...]:
     window_ns = _WARM_UP_NS, _WARM_UP_NS + length_ns
     found = explain_trial(trial.path, Options(over=f"{late_ns}ns", every_gap=True))
-    due = due_of(pq.read_table(trial.packets, columns=["due_ns", "flags"]))
+    due = due_of(parquet.read_table(trial.packets, columns=["due_ns", "flags"]))
     return tuple(
         confuse_packets(
             Wanted(act.name, act.cause, act.right[path.kind], LEAST_NS),

@@ -5,7 +5,6 @@ from math import inf
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
@@ -17,6 +16,7 @@ from taut.experiment.plan import make_plan
 from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
 from taut.host.state import FOUND, HostStates
+from taut.records import parquet
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import InForce
@@ -113,7 +113,7 @@ def stolen_share(trial: TrialDirectory) -> float | None:
     if stats is None or stats.gaps is None or not trial.gaps.is_file():
         return None
     start_ns, duration_ns = traffic.warm_up_ns or 0, traffic.duration_ns or 0
-    rows = pq.read_table(trial.gaps, filters=[("thread", "=", _DEVICE)])
+    rows = parquet.read_table(trial.gaps, filters=[("thread", "=", _DEVICE)])
     starts = pc.max_element_wise(rows["start_ns"], start_ns)
     ends = pc.min_element_wise(rows["end_ns"], start_ns + duration_ns)
     inside = pc.max_element_wise(pc.subtract(ends, starts), 0)

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
 from taut.capture.native import HEADS
 from taut.core.errors import InputError
+from taut.records import parquet
 from taut.records.layout import PacketFlag, RecordKind
 from taut.records.raw_file import open_raw
 
@@ -89,11 +89,7 @@ def read_stamps(packets_parquet: Path) -> MatchedStamps:
 
 def _matched_chunks(packets_parquet: Path) -> Iterator[tuple[Ints, Ints, Ints]]:
     columns = ["seq", "direction", "flags", "sent_ns", "received_ns"]
-    try:
-        file = pq.ParquetFile(packets_parquet)
-    except OSError as error:
-        raise InputError(f"{packets_parquet}: {error}; is the trial whole?") from None
-    with file:
+    with parquet.opened(packets_parquet) as file:
         for batch in file.iter_batches(columns=columns):
             sent, received = batch["sent_ns"], batch["received_ns"]
             keep = (

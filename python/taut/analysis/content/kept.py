@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from taut.analysis.content.heads import Bytes, FrameHeads, MatchedFrames
 from taut.core.errors import InputError
 from taut.core.files import whole
+from taut.records import parquet
 
 _PLAIN = ("position", "time_ns", "latency_ns", "n_bytes", "wire_len")
 
@@ -29,16 +30,13 @@ def keep_frames(frames: MatchedFrames, path: Path) -> None:
 
 def count_kept(path: Path) -> int:
     """Count the frames in such a file; InputError where it is damaged."""
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path}: {_damaged(error)}") from None
+    return int(parquet.read_metadata(path).num_rows)
 
 
 def read_kept(path: Path) -> MatchedFrames:
     """Read the frames back; InputError where the file is damaged."""
+    table = parquet.read_table(path)
     try:
-        table = pq.read_table(path)
         position, time_ns, latency_ns, n_bytes, wire_len = (
             table[name].to_numpy() for name in _PLAIN
         )
@@ -46,8 +44,8 @@ def read_kept(path: Path) -> MatchedFrames:
         columns = np.empty((n_head, len(table)), np.uint8)
         for j in range(n_head):
             columns[j] = table[f"byte_{j}"].to_numpy()
-    except (OSError, KeyError, pa.ArrowInvalid) as error:
-        raise InputError(f"{path}: {_damaged(error)}") from None
+    except KeyError as error:
+        raise InputError(f"{path}: damaged ({error.args[0]}); analyse the captures again") from None
     return MatchedFrames(position, time_ns, latency_ns, FrameHeads(columns, n_bytes, wire_len))
 
 
@@ -73,7 +71,3 @@ def join_captures(captures: Sequence[MatchedFrames]) -> MatchedFrames:
 
 def _of_height(columns: Bytes, n_head: int) -> Bytes:
     return np.pad(columns, ((0, n_head - len(columns)), (0, 0)))
-
-
-def _damaged(error: Exception) -> str:
-    return f"damaged ({' '.join(str(error).split())}); analyse the captures again"

@@ -12,7 +12,6 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.core.files import whole
 from taut.explain.arrays import Ints, Mask
@@ -25,6 +24,7 @@ from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.explain.read.recorded import Recorded
 from taut.explain.tell.gaps import shares_of
 from taut.explain.tell.result import Explanation
+from taut.records import parquet
 from taut.records.layout import EVENT_KINDS, EXTRA_RECORD
 
 _LOW = 0xFFFF_FFFF
@@ -159,7 +159,7 @@ def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
     """Read the received packets that were on their way in a window, in the order of sending."""
     names = ["seq", "direction", "flags", "sent_ns", "received_ns"]
     parts = []
-    with pq.ParquetFile(path) as file:
+    with parquet.opened(path) as file:
         for batch in file.iter_batches(columns=names):
             table = pa.Table.from_batches([batch])
             table = table.filter(

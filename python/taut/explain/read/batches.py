@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints
+from taut.records import parquet
 
 
 def read_batches(
@@ -22,7 +22,7 @@ def read_batches(
     One reading of all row groups keeps what it has read of each until it ends: the whole file.
     `groups`: only these row groups.
     """
-    with pq.ParquetFile(path, read_dictionary=list(dictionaries)) as file:
+    with parquet.opened(path, read_dictionary=list(dictionaries)) as file:
         for group in range(file.num_row_groups) if groups is None else groups:
             yield from file.iter_batches(n, row_groups=[group], columns=list(columns))
 
@@ -32,7 +32,7 @@ def read_bounds(path: Path, columns: Sequence[str]) -> tuple[Ints, Ints]:
 
     Of a row group that does not tell them, they may be any.
     """
-    file = pq.read_metadata(path)
+    file = parquet.read_metadata(path)
     at = [file.schema.to_arrow_schema().get_field_index(name) for name in columns]
     bounds = []
     for number in range(file.num_row_groups):

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.explain.read.packets import LOW, Normal, parse_over
+from taut.records import parquet
 from taut.records.documents.trial import TrialDocument
 
 HISTOGRAM = "histogram.parquet"
@@ -20,7 +20,7 @@ _ROUNDED_NS = 1
 def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Normal:
     """Find the threshold as read_normal does, of all packets, recorded or not."""
     wanted = [("series", "=", "service"), ("is_cold", "=", False)]
-    rows = pq.read_table(trial / HISTOGRAM, filters=wanted)
+    rows = parquet.read_table(trial / HISTOGRAM, filters=wanted)
     order = np.argsort(rows["value_ns"].to_numpy(), kind="stable")
     values, counts = (rows[name].to_numpy()[order] for name in ("value_ns", "n"))
     cumulated = np.cumsum(counts)

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import Ints, Mask, Numbers
 from taut.explain.read.batches import read_batches
+from taut.records import parquet
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trace import TRACE_FILE, CountersAround, CountersRead, TraceDocument
 from taut.records.layout import EVENT_KINDS
@@ -130,7 +130,7 @@ def read_events(trial: Path) -> Events | None:
     path = trial / EVENTS
     if not path.is_file():
         return None
-    return events_of(event_batches(path), pq.read_metadata(path).num_rows)
+    return events_of(event_batches(path), parquet.read_metadata(path).num_rows)
 
 
 def event_batches(path: Path) -> Iterator[pa.RecordBatch]:

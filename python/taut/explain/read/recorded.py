@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, is_in_order
 from taut.explain.read.ahead import Ahead, rows_together
@@ -27,6 +26,7 @@ from taut.explain.read.events import (
 )
 from taut.explain.read.senders import MOST_NS, join_senders
 from taut.explain.read.spans import Spans
+from taut.records import parquet
 
 _BATCH = 1 << 16
 _ABOUT_ANY = (
@@ -124,7 +124,7 @@ class Recorded:
 
     @cached_property
     def _n(self) -> int:
-        return 0 if self._path is None else int(pq.read_metadata(self._path).num_rows)
+        return 0 if self._path is None else int(parquet.read_metadata(self._path).num_rows)
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         return iter(()) if self._path is None else event_batches(self._path)

@@ -14,11 +14,11 @@ from typing import Self
 
 import psycopg
 import pyarrow as pa
-import pyarrow.parquet as pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from taut.core.credentials import hide_passwords
 from taut.core.errors import InputError, TautError
+from taut.records import parquet
 from taut.storage.copy_rows import arrow_type, from_csv, plain_schema, sql_type, to_csv
 
 _BATCH_ROWS = 1 << 16
@@ -57,7 +57,7 @@ class PostgresEngine:
     def load(self, tables: Mapping[str, Path | pa.Table]) -> None:
         for name, source in tables.items():
             if isinstance(source, Path):
-                with pq.ParquetFile(source) as file:
+                with parquet.opened(source) as file:
                     self._fill(name, file.schema_arrow, file.iter_batches(_BATCH_ROWS))
             else:
                 self._fill(name, source.schema, source.to_batches(_BATCH_ROWS))
