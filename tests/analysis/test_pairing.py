@@ -1,12 +1,16 @@
 """What is compared with what, and the one line when nothing is."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from made_documents import made_analysis, made_result, made_variant
-from taut.analysis.pairing import match_variants
+from made_run import VARIANTS, make_run
+from taut.analysis.pairing import match_variants, read_analysis
+from taut.analysis.results import analyse_run
 from taut.core.errors import InputError
+from taut.records.documents.results import RESULTS_FILE
 from taut.records.rundir import RunDirectory
 
 
@@ -245,3 +249,16 @@ def test_a_guest_that_failed_has_its_name_without_a_claim():
     assert missed(a, b)[0] == [
         ("l3 (emulated) → l3 at 100 kpkt/s, 64 B", "1 of 1 trials failed in B")
     ]
+
+
+def test_an_analysis_of_a_newer_taut_is_not_overwritten(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[:1], repetitions=1))
+    analyse_run(run)
+    results = run.path / RESULTS_FILE
+    text = json.dumps(json.loads(results.read_text()) | {"format": 3})
+    results.write_text(text)
+
+    with pytest.raises(InputError, match=r"results\.json: format 3, this taut reads 2; update"):
+        read_analysis(run)
+
+    assert results.read_text() == text

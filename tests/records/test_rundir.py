@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from made_run import make_run
+from made_run import VARIANTS, make_run
 from taut.core.errors import InputError
 from taut.records.rundir import RunDirectory
 
@@ -60,3 +60,19 @@ def test_made_counters_reconcile(tmp_path: Path) -> None:
         assert n["due"] == n["sent"] + n["unsent"]
         assert n["sent"] == n["matched"] + n["lost"]
         assert n["received"] == n["matched"] + n["duplicates"] + n["orphans"] + n["late"]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "trial.json"])
+def test_a_document_of_a_newer_taut_is_not_taken_for_an_old_one(tmp_path: Path, name: str) -> None:
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[:1], repetitions=1))
+    [path] = run.path.rglob(name)
+    document = json.loads(path.read_text())
+
+    path.write_text(json.dumps(document | {"format": 2}))
+
+    read = run.manifest if name == "manifest.json" else run.trials
+    with pytest.raises(InputError, match=f"{name}: format 2, this taut reads 1; update taut"):
+        read()
+    document.pop("format", None)
+    path.write_text(json.dumps(document))
+    assert read()

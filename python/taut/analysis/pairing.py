@@ -13,6 +13,7 @@ from taut.analysis.results import analyse_run
 from taut.analysis.trial_tables import DISTRIBUTION
 from taut.analysis.validity import Row, Unmeasured, failed_trials, unmeasured, why_no_latency
 from taut.core.errors import InputError
+from taut.records.documents.json_form import NewerFormatError
 from taut.records.documents.results import (
     RESULTS_FORMAT,
     Analysis,
@@ -90,10 +91,15 @@ def is_analysed(run: RunDirectory) -> bool:
 
 
 def _written_analysis(run: RunDirectory) -> Analysis | None:
-    """Give a run's analysis as it was written; None: there is none that fits."""
+    """Give a run's analysis as it was written; None: there is none that fits.
+
+    NewerFormatError: it is of a newer taut, and nothing is put in its place.
+    """
     trials = run.trials()
     try:
         analysis = read_analysis_files(run.path)
+    except NewerFormatError:
+        raise
     except InputError:
         return None
     is_current = analysis.format == RESULTS_FORMAT

@@ -3,30 +3,19 @@
 The terminal and the page print the same ones.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from taut.analysis.load import frame_words
-from taut.core.errors import InputError
-from taut.records.documents.json_form import parse, read_json
-from taut.records.documents.rfc import RFC_FILE, RFC_FORMAT, RfcDocument, RfcOfDevice
+from taut.records.documents.rfc import RFC_FILE, RfcDocument, RfcOfDevice
 from taut.report.rfc_tables import TABLES, Table, reset_words
 from taut.report.search import GO_ON, found_words, goal_words, unmet_words
+from taut.report.written import read_written
 
 
 def read_rfc(run: Path) -> RfcDocument | None:
     """Read the recipe of a run; None: it is none's. InputError: one of a taut unlike this one."""
-    path = run / RFC_FILE
-    if not path.is_file():
-        return None
-    found = read_json(path)
-    written = found.get("format") if isinstance(found, Mapping) else None
-    if written != RFC_FORMAT:
-        raise InputError(
-            f"{path}: format {written}, this taut shows format {RFC_FORMAT}; the recipe is not in "
-            "this report: write it with the taut that made it"
-        )
-    return parse(RfcDocument, found, str(path))
+    return read_written(RfcDocument, run / RFC_FILE, "recipe")
 
 
 def title(document: RfcDocument) -> str:

@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from taut.analysis.load import frame_words, load_of, rate_words, share_words
-from taut.core.errors import InputError
 from taut.core.units import format_ns
-from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.results import Variant
 from taut.records.documents.search import (
     HIGHEST_PASSES,
@@ -18,7 +16,6 @@ from taut.records.documents.search import (
     LOWEST_FAILS,
     PATH,
     SEARCH_FILE,
-    SEARCH_FORMAT,
     STOPPED,
     Goal,
     GoalFound,
@@ -26,6 +23,7 @@ from taut.records.documents.search import (
     SearchOfDevice,
 )
 from taut.report import cells
+from taut.report.written import read_written
 
 TITLE = "How much it carries"
 FIGURE = "bounds"
@@ -61,17 +59,7 @@ IRREGULAR: Mapping[str, str] = {
 
 def read_search(run: Path) -> SearchDocument | None:
     """Read the search of a run; None: it is none's. InputError: one of a taut unlike this one."""
-    path = run / SEARCH_FILE
-    if not path.is_file():
-        return None
-    found = read_json(path)
-    written = found.get("format") if isinstance(found, Mapping) else None
-    if written != SEARCH_FORMAT:
-        raise InputError(
-            f"{path}: format {written}, this taut shows format {SEARCH_FORMAT}; the search is not "
-            "in this report: write it with the taut that made it"
-        )
-    return parse(SearchDocument, found, str(path))
+    return read_written(SearchDocument, run / SEARCH_FILE, "search")
 
 
 def devices_of(document: SearchDocument) -> list[SearchOfDevice]:

@@ -6,14 +6,11 @@ from pathlib import Path
 from rich.console import Console
 
 from taut.analysis.load import share_words
-from taut.core.errors import InputError
 from taut.core.units import digits_of, format_ns, length_words
 from taut.explain import causes
-from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.soak import (
     SHARES,
     SOAK_FILE,
-    SOAK_FORMAT,
     Beyond,
     Clean,
     Course,
@@ -25,6 +22,7 @@ from taut.records.documents.soak import (
 from taut.records.rows import elapsed
 from taut.report import cells
 from taut.report.paragraph import print_paragraph
+from taut.report.written import read_written
 
 TITLE = "How it held"
 COLUMNS = (
@@ -55,17 +53,7 @@ _NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
 
 def read_soak(run: Path) -> SoakDocument | None:
     """Read the soak of a run; None: it is none. InputError: one of a taut unlike this one."""
-    path = run / SOAK_FILE
-    if not path.is_file():
-        return None
-    found = read_json(path)
-    written = found.get("format") if isinstance(found, Mapping) else None
-    if written != SOAK_FORMAT:
-        raise InputError(
-            f"{path}: format {written}, this taut shows format {SOAK_FORMAT}; the soak is not in "
-            "this report: write it with the taut that made it"
-        )
-    return parse(SoakDocument, found, str(path))
+    return read_written(SoakDocument, run / SOAK_FILE, "soak")
 
 
 def headline(document: SoakDocument) -> str:

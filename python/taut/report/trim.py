@@ -3,7 +3,7 @@
 The file is the interface: the report knows nothing else of the loop that wrote it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -14,11 +14,9 @@ from taut.core.errors import InputError
 from taut.explain.causes import title_of
 from taut.explain.tell.result import Options
 from taut.host.situation import device_option
-from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.trim import (
     PART_OF_ALL,
     TRIM_FILE,
-    TRIM_FORMAT,
     CauseOfTrim,
     PairedRatio,
     RemedyOfTrim,
@@ -26,6 +24,7 @@ from taut.records.documents.trim import (
 )
 from taut.report import cells
 from taut.report.palette import cause_token, css_name
+from taut.report.written import read_written
 
 TITLE = "The trim"
 FIGURE = "trimmed"
@@ -85,26 +84,11 @@ class Trim(TrimDocument):
 
 def read_trim(run: Path) -> Trim | None:
     """Read the trim of a run; None: it is no trim's. InputError: one of a taut unlike this one."""
-    path = run / TRIM_FILE
-    if not path.is_file():
-        return None
-    found = read_json(path)
-    written = found.get("format") if isinstance(found, Mapping) else None
-    if written != TRIM_FORMAT:
+    trim = read_written(Trim, run / TRIM_FILE, "trim")
+    if trim is not None and any(min(e.ratio, e.low, e.high) <= 0 for e in _ratios(trim)):
         raise InputError(
-            f"{path}: format {written}, this taut shows format {TRIM_FORMAT}; the trim "
-            "is not in this report: write it with the taut that made the trim"
-        )
-    try:
-        trim = parse(Trim, found, str(path))
-    except InputError as error:
-        raise InputError(
-            f"{error}; the trim is not in this report: write it with the taut that made it"
-        ) from None
-    if any(min(e.ratio, e.low, e.high) <= 0 for e in _ratios(trim)):
-        raise InputError(
-            f"{path}: a ratio that is not above 0; the trim is not in this report: write it with "
-            "the taut that made it"
+            f"{run / TRIM_FILE}: a ratio that is not above 0; the trim is not in this report: "
+            "write it with the taut that made it"
         )
     return trim
 

@@ -21,7 +21,7 @@ from typing import (
 )
 
 from taut.core.errors import InputError
-from taut.records.documents.json_field import JsonField, fields_of, inline_kind
+from taut.records.documents.json_field import JsonField, default_format, fields_of, inline_kind
 
 if TYPE_CHECKING:
     Json: TypeAlias = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
@@ -88,9 +88,28 @@ def parse(kind: type[T], document: object, where: str) -> T:
     return found
 
 
+class NewerFormatError(InputError):
+    """A document of a newer taut: what this one makes of it may be wrong."""
+
+
 def read_document(kind: type[T], path: Path) -> T:
     """Read a file that holds one document; InputError: not there, no JSON, of another form."""
-    return parse(kind, read_json(path), str(path))
+    found = read_json(path)
+    refuse_newer(kind, found, path)
+    return parse(kind, found, str(path))
+
+
+def refuse_newer(kind: type, document: object, path: Path) -> None:
+    """NewerFormatError: the format of a document is above the one that this taut writes."""
+    ours = default_format(kind)
+    written = format_of(document)
+    if ours is not None and isinstance(written, int) and written > ours:
+        raise NewerFormatError(f"{path}: format {written}, this taut reads {ours}; update taut")
+
+
+def format_of(document: object) -> object:
+    """Give the `format` that a document says it has; None: it says none."""
+    return document.get("format") if isinstance(document, Mapping) else None
 
 
 def read_json(path: Path) -> object:

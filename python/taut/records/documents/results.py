@@ -15,7 +15,13 @@ from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
 from taut.records.documents.generator import Counters, DeviceUse, Energy
 from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
-from taut.records.documents.json_form import Json, parse, plain_object, read_json
+from taut.records.documents.json_form import (
+    Json,
+    parse,
+    plain_object,
+    read_json,
+    refuse_newer,
+)
 from taut.records.documents.load import Device, Load
 from taut.records.documents.trial import WHOLE, CoresOfTrial, Failure, TraceOfTrial
 
@@ -363,12 +369,17 @@ def summary_document(analysis: Analysis) -> dict[str, Json]:
 
 
 def read_analysis_files(run: Path) -> Analysis:
-    """Read what an analysis left; InputError: there is none, or it is of another form."""
+    """Read what an analysis left; InputError: there is none, or it is of another form.
+
+    NewerFormatError: it is of a newer taut.
+    """
     results, summary = run / RESULTS_FILE, run / SUMMARY_FILE
     written = read_json(results)
+    refuse_newer(Results, written, results)
     if isinstance(written, Sequence):
         written = {"trials": written}  # As it was before format 2.
     trials = parse(Results, written, str(results)).trials
     found = read_json(summary)
+    refuse_newer(Analysis, found, summary)
     whole = {**found, "trials": trials} if isinstance(found, Mapping) else found
     return parse(Analysis, whole, str(summary))
