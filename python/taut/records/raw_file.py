@@ -25,7 +25,7 @@ class RawFile:
     header: np.void
     kind: RecordKind
     n_records: int
-    is_complete: bool  # False: the writer died; the records are those that reached the disk
+    """Where the writer died, of what reached the disk."""
 
     @property
     def dtype(self) -> np.dtype[np.void]:
@@ -82,5 +82,4 @@ def _checked(path: Path, kind: RecordKind, header: np.void, size_bytes: int) -> 
     if said > in_file:
         raise InputError(f"{path}: {in_file} records of {said}; the file is cut short")
     # No records by the header, but some behind it: the writer died before it could say.
-    complete = said == in_file and int(header["last"]["tsc"]) != 0
-    return RawFile(path, header, kind, said or in_file, complete)
+    return RawFile(path, header, kind, said or in_file)
