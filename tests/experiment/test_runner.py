@@ -168,6 +168,33 @@ def test_ctrl_c_keeps_whole_trials_and_no_half_one(go, tmp_path: Path):
     assert owner["temporary"] == []
 
 
+def test_all_of_a_trial_is_on_the_disk_before_it_has_its_name(
+    go, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    synced: set[Path] = set()
+    fsync, rename = os.fsync, Path.rename
+
+    def note_sync(opened: int) -> None:
+        fsync(opened)
+        synced.add(Path(f"/proc/self/fd/{opened}").readlink())
+
+    def look_and_rename(path: Path, target: Path) -> Path:
+        if path.parent == trials:
+            inside = [path, *path.rglob("*")]
+            assert {trial.name for trial in inside} > {"packets.parquet", "trial.json", "logs"}
+            assert set(inside) <= synced
+            synced.clear()
+        return rename(path, target)
+
+    trials = tmp_path / "run" / "trials"
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "rename", look_and_rename)
+
+    go(Bench())
+
+    assert trials in synced
+
+
 def test_resume_runs_only_what_is_missing_or_failed(go, plan: Plan):
     with pytest.raises(KeyboardInterrupt):
         go(Bench({1: TrialError("x"), 3: KeyboardInterrupt()}))

@@ -1,5 +1,6 @@
 """Whole files or none: written under a temporary name, renamed when they are whole."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -31,6 +32,33 @@ def write_whole(path: Path, text: str) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def sync_all(folder: Path) -> None:
+    """Have all files below a folder, and their names, on the disk before anything that follows."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            _sync(path)
+        elif path.is_dir() and not path.is_symlink():
+            sync_folder(path)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk, where its file system can."""
+    try:
+        _sync(folder)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 def whole_path(folder: Path, path: str | Path) -> str:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taut.core.errors import InputError, TautError, TrialError
-from taut.core.files import TEMPORARY_PREFIX, write_json
+from taut.core.files import TEMPORARY_PREFIX, sync_all, sync_folder, write_json
 from taut.experiment.cores import Cores
 from taut.experiment.placed import describe_place
 from taut.experiment.plan import Trial
@@ -97,9 +97,12 @@ def _finish(temporary: Path, final: Path, document: TrialDocument) -> None:
         _drop_records(temporary)
     try:
         write_json(temporary / TRIAL_FILE, plain(document))
+        # Or a power loss could leave a name that says whole, and empty files below it.
+        sync_all(temporary)
         # Replaces a failed trial of the resumed run.
         shutil.rmtree(final, ignore_errors=True)
         temporary.rename(final)
+        sync_folder(final.parent)
     except OSError as error:
         raise TautError(
             f"{final.parent}: trial {final.name} cannot be stored: {_words_of(error)}; make room, "
