@@ -295,6 +295,29 @@ def test_a_run_that_changes_the_host_is_refused_beside_another(
     assert not (tmp_path / "run").exists()
 
 
+def test_what_a_dead_run_left_of_a_trial_goes_before_the_next_measures(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Whatever its name: of a soak that goes on, no trial is called that again."""
+    monkeypatch.setattr("taut.testbed.scope.default_base", lambda: tmp_path / "base")
+    monkeypatch.setattr(runner, "cores_held", lambda *_, **__: nullcontext(CORES))
+    monkeypatch.setattr(leftovers, "clean", lambda *_: [])
+
+    def begins(_: Host) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "refuse_partition", begins)
+    out = open_run(plan, tmp_path / "run", resume=False)
+    write_json(out.path / "manifest.json", {"spec": {"hash": spec_hash(plan.spec)}})
+    (out.trials_path / ".tmp-007-gone-r1" / "raw").mkdir(parents=True)
+    (out.trials_path / "000-kept-r1").mkdir()
+
+    with pytest.raises(KeyboardInterrupt), measuring(plan, out.path, resume=True):
+        pass
+
+    assert [path.name for path in out.trials_path.iterdir()] == ["000-kept-r1"]
+
+
 def test_out_that_is_a_file_is_one_line(plan: Plan, tmp_path: Path):
     (tmp_path / "file").write_text("")
 

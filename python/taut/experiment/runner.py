@@ -25,7 +25,7 @@ from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, hash_inputs, waiting_of
 from taut.experiment.spec import spec_hash
-from taut.experiment.stored import Measure, TrialSoFar, run_one
+from taut.experiment.stored import Measure, TrialSoFar, remove_unfinished, run_one
 from taut.experiment.trial import Testbench
 from taut.host.apart import refuse_partition
 from taut.host.apply import Outcome
@@ -162,6 +162,7 @@ def measuring(
     ):
         with stage("leftovers"):
             leftovers.clean(scope.base, host)
+            remove_unfinished(run)
         refuse_partition(host)
         if plan.spec.changes_host or in_states:
             refuse_applied(host)

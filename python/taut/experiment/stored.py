@@ -41,6 +41,12 @@ Measure = Callable[[Trial, Path, TrialSoFar], None]
 """Measures one trial into a folder and adds to what is known; TrialError when it fails."""
 
 
+def remove_unfinished(run: RunDirectory) -> None:
+    """Remove what dead runs left of their trials; who calls it holds the run directory."""
+    for path in run.trials_path.glob(f"{TEMPORARY_PREFIX}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
 def run_one(
     trial: Trial, run: RunDirectory, cores: Cores, measure: Measure, scope: RunScope
 ) -> TrialDocument:
@@ -48,8 +54,6 @@ def run_one(
     temporary = run.trials_path / f"{TEMPORARY_PREFIX}{trial.name}"
     final = run.trials_path / trial.name
     known = TrialSoFar(trial_document(trial, cores))
-    # Left by a run that died before anything cleaned up.
-    shutil.rmtree(temporary, ignore_errors=True)
     try:
         scope.make_temp(temporary)
         _measure(trial, temporary, measure, known)
