@@ -298,6 +298,19 @@ def test_the_latencies_of_a_row_are_on_the_disk_before_they_replace_those_so_far
     assert (whole.st_ino, whole.st_size) in synced
 
 
+def test_a_segment_that_died_before_it_began_is_taken_over(tmp_path: Path) -> None:
+    start = segment([]).start
+    folder = tmp_path / "soak" / start.trial
+    folder.mkdir(parents=True)
+    assert read_segments(tmp_path) == []
+
+    SegmentWriter(folder, start).close()
+
+    assert len(read_segments(tmp_path)) == 1
+    with pytest.raises(FileExistsError):
+        SegmentWriter(folder, start)
+
+
 def test_a_damaged_segment_is_one_line(tmp_path: Path) -> None:
     start = segment([]).start
     SegmentWriter(tmp_path / "soak" / start.trial, start).close()

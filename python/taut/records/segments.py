@@ -86,10 +86,11 @@ class SegmentWriter:
     """Keeps the rows of a segment under way; a row that was added is on the disk."""
 
     def __init__(self, folder: Path, start: SegmentStart) -> None:
-        folder.mkdir(parents=True)
+        # One without its file was left by a taut that was killed between the two, or had no room.
+        folder.mkdir(parents=True, exist_ok=not (folder / SEGMENT_FILE).exists())
         write_json(folder / SEGMENT_FILE, plain_object(start))
         self._folder = folder
-        self._rows = (folder / ROWS_FILE).open("a", encoding="utf-8")
+        self._rows = (folder / ROWS_FILE).open("w", encoding="utf-8")
 
     def add(self, row: Row, on_time: Fresh, void: Fresh) -> None:
         """Add a row, and all latencies up to its end."""
