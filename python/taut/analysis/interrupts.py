@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from taut.explain.arrays import Ints
-from taut.explain.read.events import EVENTS, KIND, Events, event_batches, events_of, read_notes
+from taut.explain.read.events import KIND, Events, event_batches, events_of, read_notes
 from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.records import parquet
 from taut.records.convert import GUEST
 from taut.records.documents.trial import TraceOfTrial
+from taut.records.tables import EVENTS
 
 INTERRUPTS = "interrupts.parquet"
 """In the folder of an analysed trial whose whole trace was kept."""

@@ -36,6 +36,7 @@ from taut.records.documents.results import (
 from taut.records.documents.trial import AS_FOUND, BARE
 from taut.records.manifest import plugins_used, write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.records.tables import TRIALS
 from taut.storage.engines import engine_kind, open_engine
 from taut.storage.lazy import LazyEngine
 from taut.testbed.scratch import sweep
@@ -135,7 +136,7 @@ def _analyse_one(
 
 def read_distribution(run: Path, trial: str) -> pa.Table:
     """The exact distributions of a trial that has been analysed."""
-    return read_distributions(run / "trials" / trial / DISTRIBUTION)
+    return read_distributions(run / TRIALS / trial / DISTRIBUTION)
 
 
 def is_measured(result: TrialResult) -> bool:

@@ -19,6 +19,7 @@ from taut.records.documents.rfc import (
     RfcOfDevice,
 )
 from taut.records.rundir import RunDirectory
+from taut.records.tables import PACKETS
 
 
 def with_figures(document: RfcDocument, run: RunDirectory, analysis: Analysis) -> RfcDocument:
@@ -114,7 +115,7 @@ class _Reader:
         figures = self.figures.get(trial)
         if figures is None or not figures.every_packet:
             return None
-        return self.trials / trial / "packets.parquet"
+        return self.trials / trial / PACKETS
 
 
 def disc(values: list[int], fraction: tuple[int, int]) -> int:

@@ -34,13 +34,12 @@ from taut.analysis.trial_tables import DISTRIBUTION, write_or_remove
 from taut.analysis.trial_warnings import warnings_of
 from taut.analysis.worst import WORST, worst_packets
 from taut.capture.clocks import estimate_clocks
-from taut.capture.companions import KEPT_FRAMES
 from taut.capture.native import HEADS
 from taut.core.files import write_json
 from taut.explain.export.document import kept_of
-from taut.explain.read.events import EVENTS
 from taut.explain.tell.result import Options
 from taut.explain.trial import explain_trial
+from taut.records import tables
 from taut.records.documents.capture import BothSides, CaptureResult
 from taut.records.documents.content import CONTENT_FILE, ContentSearch
 from taut.records.documents.figures import Figures
@@ -138,7 +137,7 @@ def _explained(result: TrialResult, trial: TrialDirectory) -> TrialResult:
     figures = result.figures
     if figures is None or not figures.every_packet or not figures.metrics.latency().n:
         return result
-    if not (trial.path / EVENTS).is_file():
+    if not (trial.path / tables.EVENTS).is_file():
         return result
     told = kept_of(explain_trial(trial.path, Options(n_worst=_STORIES)))
     return replace(result, explanation=told)
@@ -356,8 +355,8 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
         found = search_capture(
             trial.path,
             trial.packets,
-            together_with=[Path(other) / KEPT_FRAMES for other in report.together_with],
-            keep=trial.path / KEPT_FRAMES,
+            together_with=[Path(other) / tables.HEADS for other in report.together_with],
+            keep=trial.path / tables.HEADS,
         )
         write_json(content, plain(found))
         heads.unlink()

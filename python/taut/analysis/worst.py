@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from taut.analysis.tables import load_packets
 from taut.records import parquet
+from taut.records.tables import PACKETS
 from taut.storage.engine import Engine
 from taut.storage.engines import open_engine
 
@@ -13,7 +14,6 @@ WORST = "worst.parquet"
 """In a trial's folder once it is analysed, where every packet was recorded."""
 
 N_WORST = 5000
-_PACKETS = "packets.parquet"
 
 SCHEMA = pa.schema(
     [
@@ -40,7 +40,7 @@ def worst_packets(engine: Engine, packets: Path, n: int = N_WORST) -> pa.Table:
 
 def has_worst(trial: Path) -> bool:
     """Whether `read_worst` has anything to read."""
-    return (trial / WORST).is_file() or (trial / _PACKETS).is_file()
+    return (trial / WORST).is_file() or (trial / PACKETS).is_file()
 
 
 def read_worst(trial: Path, n: int) -> pa.Table:
@@ -48,4 +48,4 @@ def read_worst(trial: Path, n: int) -> pa.Table:
     if n <= N_WORST and (trial / WORST).is_file():
         return parquet.read_table(trial / WORST).slice(0, n)
     with open_engine("duckdb") as engine:
-        return worst_packets(engine, trial / _PACKETS, n)
+        return worst_packets(engine, trial / PACKETS, n)

@@ -17,7 +17,6 @@ from taut.api import Document
 from taut.api.table import Derived, Table, parquet_table, table_of
 from taut.core.errors import InputError
 from taut.experiment.words import did_you_mean
-from taut.explain.read.events import EVENTS
 from taut.explain.tell.unexplained import LEFT_OUT, is_left_out
 from taut.records.documents.figures import Figures
 from taut.records.documents.json_form import plain_object
@@ -31,6 +30,7 @@ from taut.records.documents.results import (
 from taut.records.documents.trial import Failure
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.records.tables import EVENTS, GAPS, PACKETS, STAMPS
 
 _NOT_EVERY_PACKET = 'not every packet was recorded (record = "all" does)'
 
@@ -159,7 +159,7 @@ class Trial:
             raise InputError(f"{self.name} packets: there are none: {why}")
         if is_left_out(self._directory.packets, self._directory.meta):
             why = LEFT_OUT
-        return self._table("packets.parquet", why, _PACKET_COLUMNS)
+        return self._table(PACKETS, why, _PACKET_COLUMNS)
 
     @property
     def distribution(self) -> Table:
@@ -174,12 +174,12 @@ class Trial:
     @property
     def gaps(self) -> Table:
         """When the polling threads of generator and device did not poll."""
-        return self._table("gaps.parquet", "gaps were not recorded")
+        return self._table(GAPS, "gaps were not recorded")
 
     @property
     def stamps(self) -> Table:
         """When each hop saw a packet that it stamped."""
-        return self._table("stamps.parquet", "no hop of it stamps packets")
+        return self._table(STAMPS, "no hop of it stamps packets")
 
     @property
     def events(self) -> Table:

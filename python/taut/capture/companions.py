@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from taut.core.errors import InputError
 from taut.records.documents.match import MatchReport
+from taut.records.tables import HEADS
 
 if TYPE_CHECKING:  # a pair by itself needs no run directory, whose documents take long to load
     from taut.records.rundir import TrialDirectory
-
-KEPT_FRAMES = "heads.parquet"
-"""In a trial's folder: what the search by content read of each matched frame."""
 
 
 def find_companions(runs: Sequence[Path]) -> "list[TrialDirectory]":
@@ -28,7 +26,7 @@ def find_companions(runs: Sequence[Path]) -> "list[TrialDirectory]":
         if not trials:
             raise InputError(f"--with {path}: holds no captures; give a run of `taut analyze`")
         for trial in trials:
-            if not (trial.path / KEPT_FRAMES).is_file():
+            if not (trial.path / HEADS).is_file():
                 raise InputError(
                     f"--with {path}: keeps no heads of its frames (not searched by content, or by "
                     "an earlier version); analyse its captures again"
@@ -41,7 +39,7 @@ def find_companions(runs: Sequence[Path]) -> "list[TrialDirectory]":
 
 def kept_frames(trials: "Sequence[TrialDirectory]") -> list[Path]:
     """The files to search together with a new capture."""
-    return [trial.path / KEPT_FRAMES for trial in trials]
+    return [trial.path / HEADS for trial in trials]
 
 
 def refuse_twice(report: MatchReport, companions: "Sequence[TrialDirectory]") -> None:

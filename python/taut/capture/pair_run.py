@@ -22,6 +22,7 @@ from taut.records.documents.match import CaptureSide, MatchCounts, capture_of
 from taut.records.documents.trial import TRIAL_FILE, WHOLE, Dut, Traffic, TrialDocument
 from taut.records.manifest import make_manifest, write_manifest
 from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.records.tables import PACKETS
 from taut.testbed.scratch import made_whole
 
 RATE_DIGITS = 3
@@ -136,7 +137,7 @@ def _trial_document(
         ),
         traffic=Traffic(
             name=CAPTURE,
-            frame=frame_sizes(folder / "packets.parquet"),
+            frame=frame_sizes(folder / PACKETS),
             flows=1,
             both=False,
             offered_pps=pair.offered_pps or named_pps,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from taut.capture.companions import kept_frames, refuse_twice
 from taut.capture.native import Matched, MatchOptions, Progress, run_match
 from taut.core.errors import InputError
+from taut.records.tables import PACKETS
 
 if TYPE_CHECKING:  # loaded while taut-match works
     from taut.records.documents.capture import CaptureDocument
@@ -181,7 +182,7 @@ class CaptureJob:
         """Match, and write every packet as Parquet, where --parquet says or beside the rest."""
         from taut.records.follow import converting_packets
 
-        packets = self.parquet or folder / "packets.parquet"
+        packets = self.parquet or folder / PACKETS
         heads = ["heads"] if self.wants_content else []
         with converting_packets(folder, packets):
             matched = self._match(folder, ["packets", *heads, *write], meanwhile)

@@ -36,6 +36,7 @@ from taut.records.documents.search import (
     Step,
 )
 from taut.records.late import count_late
+from taut.records.tables import HISTOGRAM
 
 SHARES = (0.1, 0.5, 0.9)
 """Shares of the bound at which latency is measured after the search."""
@@ -253,7 +254,7 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
         sent = at_rate
     late, matched = 0, sent - lost
     if within_ns is not None and matched:
-        on_time = count_late(trial.folder / "histogram.parquet", within_ns)
+        on_time = count_late(trial.folder / HISTOGRAM, within_ns)
         late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else matched
     is_limited = not due or void > INSTRUMENT_LIMIT * due
     return Counted(due, sent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind)

@@ -10,6 +10,7 @@ import numpy as np
 
 from taut.records import parquet
 from taut.records.documents.trial import TrialDocument
+from taut.records.tables import HISTOGRAM
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def read_quick_figures(trial: Path, document: TrialDocument) -> QuickFigures | N
         return None
     due = counters["due"] - counters["cold"]
     unsent = counters["unsent"] - counters["unsent_cold"]
-    p50_ns, p99_ns = _percentiles(trial / "histogram.parquet")
+    p50_ns, p99_ns = _percentiles(trial / HISTOGRAM)
     return QuickFigures(
         p50_ns=p50_ns,
         p99_ns=p99_ns,

@@ -26,6 +26,7 @@ from taut.explain.read.spans import Spans, Stretches, lost_spans, merged, overla
 from taut.records import parquet
 from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.trial import Guest, TrialDocument
+from taut.records.tables import GAPS
 
 _SHORTEST_NS = 1_000_000
 """Shorter ones are not told: the two clocks are an estimate apart."""
@@ -281,7 +282,7 @@ def _gaps(
     """Give the device's gaps that are long enough, while both kernels were traced."""
     error_ns = 0 if guest.clock is None else guest.clock.error_ns
     shortest_ns = max(_SHORTEST_NS, _CLOCK_ERRORS * error_ns)
-    table = parquet.read_table(trial / "gaps.parquet", filters=[("thread", "!=", "generator")])
+    table = parquet.read_table(trial / GAPS, filters=[("thread", "!=", "generator")])
     start, end = (table[name].to_numpy() for name in ("start_ns", "end_ns"))
     long = end - start >= shortest_ns
     for window in traced:

@@ -40,13 +40,14 @@ from taut.explain.tell.gaps import with_rest, worst_gaps
 from taut.explain.tell.offenders import offenders_of
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
-from taut.explain.tell.unexplained import ONLY_SLOW, PACKETS, conditions, why_not
+from taut.explain.tell.unexplained import ONLY_SLOW, conditions, why_not
 from taut.explain.threads import Threads, judge_threads
 from taut.records.documents.explanation import CountersMoved
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, Hop, TrialDocument
 from taut.records.rundir import RunDirectory
+from taut.records.tables import GAPS, PACKETS
 
 _SILENT_INTERVALS = 3
 """A time in which so many packets should have come back and none did is a silence."""
@@ -145,7 +146,7 @@ def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) 
     order = np.argsort(tail.sent_ns[late], kind="stable")
     met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
     explainable = Explainable(skipped_spans(known.marks), met, n_worst)
-    gaps = read_gaps(trial / "gaps.parquet", explainable, apart.of_threads(document))
+    gaps = read_gaps(trial / GAPS, explainable, apart.of_threads(document))
     notes = _with_hops(read_notes(trial), document.dut.hops or ())
     notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)
     inside = inside_of(trial, document)

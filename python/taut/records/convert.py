@@ -20,12 +20,12 @@ from taut.records.documents.json_form import plain, read_document
 from taut.records.documents.trace import TRACE_FILE, TraceDocument
 from taut.records.layout import EVENT_KINDS, GAP_THREADS, SERIES, STAMP_EVENTS, RecordKind
 from taut.records.raw_file import RawFile, Records, open_raw
+from taut.records.tables import EVENTS, GAPS, HISTOGRAM, PACKETS, STAMPS
 
 PACKETS_FILE = "packets.bin"
 GAPS_FILE = "gaps.bin"
 HISTOGRAMS_FILE = "histograms.bin"
 EVENTS_FILE = "events.bin"
-STAMPS = "stamps.parquet"
 GUEST = "guest"
 """Folder of a trial with what its guest's kernel noted, as the host's events stand beside it."""
 
@@ -110,11 +110,9 @@ def convert_trial(raw: Path, trial: Path, device_gaps: Sequence[GapLog] = ()) ->
     fit = fit_of(reference.header)
     logs = [(open_raw(log.path, RecordKind.GAP), log.thread) for log in device_gaps]
     all_gaps = [*([(gaps, None)] if gaps is not None else []), *logs]
-    write_parquet(trial / "packets.parquet", PACKET_SCHEMA, packet_tables(_chunks([packets]), fit))
-    write_parquet(trial / "gaps.parquet", GAP_SCHEMA, _gap_tables(all_gaps, fit))
-    write_parquet(
-        trial / "histogram.parquet", HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit)
-    )
+    write_parquet(trial / PACKETS, PACKET_SCHEMA, packet_tables(_chunks([packets]), fit))
+    write_parquet(trial / GAPS, GAP_SCHEMA, _gap_tables(all_gaps, fit))
+    write_parquet(trial / HISTOGRAM, HISTOGRAM_SCHEMA, _histogram_tables([histograms], fit))
 
 
 def begins_ns(raw: Path, logs: Sequence[GapLog]) -> int | None:
@@ -166,7 +164,7 @@ def convert_events(raw: Path, trial: Path, reference: Path | None = None) -> Non
         return
     fit = fit_of((_reference(reference or raw) or events).header)
     trial.mkdir(exist_ok=True)
-    write_parquet(trial / "events.parquet", EVENT_SCHEMA, _event_tables(events, fit))
+    write_parquet(trial / EVENTS, EVENT_SCHEMA, _event_tables(events, fit))
     if (raw / TRACE_FILE).exists():
         trace = read_document(TraceDocument, raw / TRACE_FILE)
         write_json(trial / TRACE_FILE, plain(_with_times(trace, fit)))

@@ -27,8 +27,9 @@ from taut.core.files import whole
 from taut.core.version import taut_version
 from taut.records.documents.json_form import JsonObject, parse, plain, read_object
 from taut.records.documents.pack import PACK_FILE, PACK_FORMAT, LeftOut, PackDocument, PackedFile
+from taut.records.tables import EVENTS, GAPS, HEADS, PACKETS, STAMPS, TRIALS
 
-RECORDS = frozenset(f"{name}.parquet" for name in ("packets", "gaps", "stamps", "events", "heads"))
+RECORDS = frozenset((PACKETS, GAPS, STAMPS, EVENTS, HEADS))
 """What was recorded one by one, in a trial's folder; an analysis leaves all else."""
 
 _STORED = {".parquet", ".png"}
@@ -51,7 +52,7 @@ def write_packed(run: Path, out: Path, *, without_records: bool = False) -> Pack
     chosen: list[str] = []
     left_out: list[str] = []
     for name in _names(run):
-        is_record = name.startswith("trials/") and PurePosixPath(name).name in RECORDS
+        is_record = name.startswith(f"{TRIALS}/") and PurePosixPath(name).name in RECORDS
         (left_out if without_records and is_record else chosen).append(name)
     with whole(out) as temporary:
         with zipfile.ZipFile(temporary, "w") as archive:

@@ -14,6 +14,7 @@ from taut.records.documents.json_form import read_document
 from taut.records.documents.manifest import MANIFEST_FILE, Manifest
 from taut.records.documents.trial import AS_FOUND as AS_FOUND
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
+from taut.records.tables import GAPS, HISTOGRAM, PACKETS, STAMPS, TRIALS
 
 PACKED_SUFFIX = ".taut"
 
@@ -41,22 +42,22 @@ class TrialDirectory:
     @property
     def packets(self) -> Path:
         """One row for each packet."""
-        return self.path / "packets.parquet"
+        return self.path / PACKETS
 
     @property
     def gaps(self) -> Path:
         """One row for each gap of the generator's and the forwarder's loop."""
-        return self.path / "gaps.parquet"
+        return self.path / GAPS
 
     @property
     def stamps(self) -> Path:
         """One row for each stamp of a packet at a hop; there only where hops stamp."""
-        return self.path / "stamps.parquet"
+        return self.path / STAMPS
 
     @property
     def histogram(self) -> Path:
         """One row for each bucket of each series (HistogramSeries)."""
-        return self.path / "histogram.parquet"
+        return self.path / HISTOGRAM
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class RunDirectory:
     @property
     def trials_path(self) -> Path:
         """The folder of the trials."""
-        return self.path / "trials"
+        return self.path / TRIALS
 
     def trials(self) -> list[TrialDirectory]:
         """Every finished trial, whole and failed, in the order they ran."""

@@ -31,6 +31,7 @@ from taut.records.documents.soak import (
 )
 from taut.records.documents.trial import TRIAL_FILE, TrialDocument
 from taut.records.live import Buckets, Fresh
+from taut.records.tables import TRIALS
 
 NONE = np.empty(0, np.int64)
 
@@ -140,7 +141,7 @@ def _read(folder: Path, run: Path) -> Kept:
     n_rows, on_time, void = _whole(folder / WHOLE_FILE)
     # A row was written whose latencies were not: it was under way when it was killed.
     rows = rows[:n_rows]
-    ended, why = _end(run / "trials" / start.trial / TRIAL_FILE)
+    ended, why = _end(run / TRIALS / start.trial / TRIAL_FILE)
     buckets = Buckets(0, start.exact_bits, start.sub_bits, start.tsc_hz)
     return Kept(
         Segment(start, ended, why, tuple(rows)),

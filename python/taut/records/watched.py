@@ -14,6 +14,7 @@ from taut.records.documents.soak import Latency
 from taut.records.documents.watch import Stretch, WatchDocument
 from taut.records.live import Fresh, Live, counted, live_path, rest_a_moment
 from taut.records.segments import latencies_of, merged
+from taut.records.tables import TRIALS
 
 _PROC = Path("/proc")
 
@@ -111,7 +112,7 @@ def _changed_s(folder: Path) -> float:
 
 
 def _under_way(run: Path) -> Iterator[Path]:
-    yield from sorted((run / "trials").glob(f"{TEMPORARY_PREFIX}*"))
+    yield from sorted((run / TRIALS).glob(f"{TEMPORARY_PREFIX}*"))
 
 
 def measured_cores(run: Path) -> CpuSet:

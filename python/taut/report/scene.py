@@ -19,6 +19,7 @@ from taut.analysis.worst import has_worst, read_worst
 from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
+from taut.records.tables import TRIALS
 from taut.report.palette import N_SHADES, colour_devices, shade
 from taut.report.run_names import run_names
 
@@ -90,7 +91,7 @@ class Device:
 
     def folder_of(self, trial: TrialResult) -> Path:
         """The folder of one of its trials."""
-        return self.runs[trial.name] / "trials" / trial.name
+        return self.runs[trial.name] / TRIALS / trial.name
 
     def worst(self, n: int) -> list[SlowPacket]:
         """List the n slowest packets of the repetition with the slowest one; none if unrecorded."""

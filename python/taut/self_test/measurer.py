@@ -27,6 +27,7 @@ from taut.records.convert import PACKETS_FILE, convert_events, convert_trial
 from taut.records.documents.json_form import plain
 from taut.records.layout import RecordKind
 from taut.records.raw_file import open_raw
+from taut.records.tables import PACKETS
 from taut.self_test.acts import Held, held_of, inside
 from taut.self_test.confusion import Confusion, confuse_as
 from taut.self_test.late_acts import due_of
@@ -77,7 +78,7 @@ def _stalled(
     acts = inside(read_acts(folder, fit), traced_window_ns(folder, fit))
     found = explain_trial(folder, Options(over=_LATE, is_guest=place.is_guest, every_gap=True))
     held = held_of(found.source.verdicts[0], causes.STOPPED, frozenset())
-    verdicts = _as_measurers(found, held, parquet.read_table(folder / "packets.parquet"))
+    verdicts = _as_measurers(found, held, parquet.read_table(folder / PACKETS))
     confusion = confuse_as(injector.name, causes.MEASURER, acts, verdicts, held, 2 * THRESHOLD_NS)
     return replace(confusion, notes=(_packet_words(found),))
 

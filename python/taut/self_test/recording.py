@@ -21,7 +21,7 @@ from taut.explain import Options, explain_gaps
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import no_events, read_events, read_notes
 from taut.host.host import Host
-from taut.records import parquet
+from taut.records import parquet, tables
 from taut.records.clock import ClockFit, fit_of
 from taut.records.convert import convert_events, convert_trial
 from taut.records.documents.json_form import read_document
@@ -217,7 +217,7 @@ def _read(place: Place, folder: Path, acts: Acts, thread: int | None) -> Recordi
     convert_events(folder, folder)
     fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
     window_ns = traced_window_ns(folder, fit)
-    gaps = _inside(parquet.read_table(folder / "gaps.parquet"), window_ns)
+    gaps = _inside(parquet.read_table(folder / tables.GAPS), window_ns)
     events = read_events(folder)
     options = Options(device_thread=thread, is_guest=place.is_guest)
     explanation = explain_gaps(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from taut.analysis.distribution import measure_packets, select_metric
 from taut.analysis.metric import Metric
+from taut.records.tables import PACKETS
 from taut.storage.engines import open_engine
 from taut.testing.packets import write_packets
 
@@ -51,7 +52,7 @@ def values_of(
     url: str | None = None,
 ) -> list[int]:
     """Give every value it has of some packets (packets.py), ascending; it stands in METRICS."""
-    packets = write_packets(folder / "packets.parquet", rows)
+    packets = write_packets(folder / PACKETS, rows)
     with open_engine(engine, url) as opened:
         measured = measure_packets(opened, packets, n_flows=1)
     found = select_metric(measured.distribution, metric.name).to_pylist()

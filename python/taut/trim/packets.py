@@ -23,6 +23,7 @@ from taut.host.state import FOUND, HostState, plan_state
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
+from taut.records.tables import EVENTS, PACKETS
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
 
@@ -43,7 +44,7 @@ class Measured:
     @property
     def packets(self) -> Path:
         """The record of every packet."""
-        return self.folder / "packets.parquet"
+        return self.folder / PACKETS
 
     @property
     def cell(self) -> str:
@@ -214,7 +215,7 @@ def causes_of(trials: Sequence[Measured], target: str) -> list[CauseFound]:
     packets: Counter[str] = Counter()
     titles: dict[str, str] = {}
     for measured in trials:
-        if not (measured.folder / "events.parquet").is_file():
+        if not (measured.folder / EVENTS).is_file():
             continue
         try:
             explained = explain_trial(measured.folder, Options(over=target, n_worst=1))

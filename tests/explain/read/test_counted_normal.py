@@ -11,9 +11,10 @@ from made_packets import packet
 from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, held, normal, write_trial
 from taut.core.errors import InputError
 from taut.explain import Options, as_document, explain_trial
-from taut.explain.read.counted_normal import HISTOGRAM, read_counted_normal
+from taut.explain.read.counted_normal import read_counted_normal
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import Traffic, TrialDocument
+from taut.records.tables import HISTOGRAM
 from taut.report.explanation import summary
 
 SECOND_NS = 1_000_000_000

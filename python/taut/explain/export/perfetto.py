@@ -26,6 +26,7 @@ from taut.explain.tell.gaps import shares_of
 from taut.explain.tell.result import Explanation
 from taut.records import parquet
 from taut.records.layout import EVENT_KINDS, EXTRA_RECORD
+from taut.records.tables import PACKETS
 
 _LOW = 0xFFFF_FFFF
 
@@ -58,7 +59,7 @@ def write_perfetto(explanation: Explanation, path: Path, n_episodes: int = 10) -
 def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
     source, verdicts, packets = explanation.source, explanation.packets, None
     if source.trial is not None and verdicts is not None:
-        packets = _packets_inside(source.trial / "packets.parquet", windows)
+        packets = _packets_inside(source.trial / PACKETS, windows)
     writer = PerfettoWriter(file, _base_ns(windows, packets, source.verdicts))
     root = writer.track(f"taut: {explanation.name}")
     n_packets = 0

@@ -10,8 +10,7 @@ from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.explain.read.packets import LOW, Normal, parse_over
 from taut.records import parquet
 from taut.records.documents.trial import TrialDocument
-
-HISTOGRAM = "histogram.parquet"
+from taut.records.tables import HISTOGRAM
 
 _ROUNDED_NS = 1
 """A latency is counted as one number is rounded, and recorded as the difference of two that are."""

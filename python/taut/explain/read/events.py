@@ -14,8 +14,7 @@ from taut.records import parquet
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trace import TRACE_FILE, CountersAround, CountersRead, TraceDocument
 from taut.records.layout import EVENT_KINDS
-
-EVENTS = "events.parquet"
+from taut.records.tables import EVENTS
 
 _BATCH = 1 << 16
 KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}

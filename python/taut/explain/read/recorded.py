@@ -17,7 +17,6 @@ from taut.explain.read.ahead import Ahead, rows_together
 from taut.explain.read.batches import read_batches
 from taut.explain.read.clocks import AGREED, Apart
 from taut.explain.read.events import (
-    EVENTS,
     Events,
     event_batches,
     events_of,
@@ -27,6 +26,7 @@ from taut.explain.read.events import (
 from taut.explain.read.senders import MOST_NS, join_senders
 from taut.explain.read.spans import Spans
 from taut.records import parquet
+from taut.records.tables import EVENTS
 
 _BATCH = 1 << 16
 _ABOUT_ANY = (

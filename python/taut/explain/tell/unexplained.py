@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from taut.explain.read.counted import is_whole
-from taut.explain.read.counted_normal import HISTOGRAM
 from taut.explain.read.events import Events
 from taut.explain.read.packets import Normal
 from taut.records.documents.trial import FAILED, Failure, TrialDocument
+from taut.records.tables import HISTOGRAM, PACKETS
 
-PACKETS = "packets.parquet"
 """In the folder of a trial whose packets were recorded."""
 
 ONLY_SLOW = "tail"
