@@ -19,7 +19,6 @@ import pyarrow as pa
 from taut.capture.frames import FRAME_SCHEMA
 
 KEY_NEEDS_BYTES = 64
-SMALLEST_FRAME = 46  # up to the identifier's last byte
 
 
 class Frame(NamedTuple):

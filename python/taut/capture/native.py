@@ -16,7 +16,6 @@ from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.match import MATCH_FILE, MatchCounts, MatchReport
 
 PROGRAM = "taut-match"
-PACKETS = "packets.bin"
 HISTOGRAMS = "histograms.bin"
 HEADS = "ingress_heads.bin"
 

@@ -7,7 +7,7 @@ so far, which is replaced with each row: so the disk it takes does not grow but 
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -185,8 +185,3 @@ def _whole(path: Path) -> tuple[int, Fresh, Fresh]:
             )
     except (BadZipFile, KeyError, ValueError, EOFError):
         raise InputError(f"{path}: damaged; move the folder away to read the rest") from None
-
-
-def with_max_at(row: Row, at_ns: int | None) -> Row:
-    """Say when a row's slowest packet came back."""
-    return replace(row, max_at_ns=at_ns)

@@ -47,7 +47,6 @@ LEGEND = (
 )
 BEYOND_TITLE = "Beyond what was measured"
 SHOWN_ROWS = 24
-_HOUR_NS = 3_600_000_000_000
 _NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
 
 

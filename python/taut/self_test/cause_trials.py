@@ -39,9 +39,6 @@ from taut.self_test.recording import (
 from taut.testbed.core_locks import measuring_on
 from taut.testbed.scope import RunScope
 
-MOST_NS = 120_000_000_000
-"""The longest a cause is injected, whether or not enough acts were felt."""
-
 _RATE = 100
 """Acts a second by which the control's length is worked out."""
 LEAST_NS = 2 * THRESHOLD_NS

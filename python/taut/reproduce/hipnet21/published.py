@@ -33,9 +33,6 @@ PUBLISHED_PACKETS = {pps: 30 * pps for pps in PUBLISHED_NS} | {110_000: 3_251_66
 LEVELS_US = {"p50": 3.2, "p99.9": 3.4, "p99.99": 4.1}
 """Where the paper's percentile plot at 10 kpkt/s has its steps."""
 
-SKIPPED = "1s"
-"""Skipped at the start, as in the columns that the published table calls filtered."""
-
 FRAME = 104
 """Their frames are 100 B in the captures, which leave out the FCS."""
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from taut.core.errors import MissingToolError, TautError
 from taut.testbed.guest.unpacked import unpacked
 
-FLAVOURS = ("amd64", "cloud", "rt")
 _PACKAGES = {"amd64": "amd64", "cloud": "cloud-amd64", "rt": "rt-amd64"}
 # In the order they are loaded: the channel to the host, then what gives a device to DPDK. 6.1 keeps
 # virqfd in a module of its own, newer kernels do not.
