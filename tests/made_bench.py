@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,6 +46,8 @@ class Bench:
     """The generator sends no faster into a device, and is held up in what it sends above."""
     slows_to: float = float("inf")
     """Into a device no more is sent a second, on time and without a loss."""
+    stalls_above: float = float("inf")
+    """Above, a stall makes 0.6 % of what is sent into a device void, and loses 0.05 %."""
     limited_once: bool = False
     """The first trial at each load is held up."""
     fails: Callable[[Trial], bool] = lambda _: False
@@ -59,9 +62,12 @@ class Bench:
             raise TrialError("the device died")
         due = max(1, round(trial.offered_pps * trial.duration_ns / 1e9))
         carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
-        lost = max(0, due - int(carried) - self.holds)
+        void = unsent = own = 0
+        if not trial.device.is_floor and trial.offered_pps > self.stalls_above:
+            void, own = ceil(0.006 * due), ceil(0.0005 * due)
+        n_void = void - own
+        lost = max(0, due - int(carried) - self.holds) + own
         is_first = self.limited_once and trial.repetition == 1
-        void = unsent = 0
         offered = achieved = trial.offered_pps
         if self.refuses:
             unsent, lost, achieved = lost, 0, offered * (1 - lost / due)
@@ -74,33 +80,42 @@ class Bench:
         known.document = replace(
             known.document,
             generator=GeneratorResult(
-                counters(due=due, unsent=unsent, lost=lost, void=void),
+                counters(due=due, unsent=unsent, lost=lost, void=void, lost_void=min(own, lost)),
                 offered_pps=offered,
                 achieved_pps=achieved,
             ),
         )
-        histogram(folder / "histogram.parquet", {900: due - unsent - lost})
+        back = due - unsent - lost - n_void
+        histogram(folder / "histogram.parquet", {900: back}, n_void=n_void)
 
 
 def counters(**counts: int) -> dict[str, int]:
-    names = ("due", "unsent", "lost", "void", "cold", "unsent_cold", "lost_cold", "void_cold")
+    cold = ("cold", "unsent_cold", "lost_cold", "void_cold")
+    names = ("due", "unsent", "lost", "void", "lost_void", *cold)
     return {**dict.fromkeys(names, 0), **counts}
 
 
 def histogram(
-    path: Path, n_at: dict[int, int], *, is_void: bool = False, is_cold: bool = False
+    path: Path,
+    n_at: dict[int, int],
+    *,
+    is_void: bool = False,
+    is_cold: bool = False,
+    n_void: int = 0,
 ) -> None:
+    counted = [(value, n, is_void) for value, n in n_at.items()]
+    counted += [(900, n_void, True)] if n_void else []
     rows = [
         {
             "series": "service",
             "direction": 0,
-            "is_void": is_void,
+            "is_void": void,
             "is_cold": is_cold,
             "value_ns": value,
             "width_ns": 1 if value < 10_000 else 10,
             "n": n,
         }
-        for value, n in n_at.items()
+        for value, n, void in counted
     ]
     pq.write_table(pa.Table.from_pylist(rows), path)
 

@@ -140,6 +140,20 @@ def test_where_the_generator_is_always_held_up_the_device_is_not_to_blame(go):
     assert max(repeats) == 4
 
 
+@pytest.mark.parametrize("refuses", [False, True])
+def test_what_only_a_late_generator_lost_is_no_bound_of_the_device(go, refuses):
+    document, _ = go(Bench(stalls_above=5e5, refuses=refuses))
+
+    eager = of(document, "eager")
+    ndr, pdr = eager.found
+    assert (ndr.irregular, ndr.upper) == ("instrument limited", None)
+    assert ndr.lower.load_pps <= 5e5
+    assert max(len(step.trials) for step in eager.steps) == 4
+    # It loses a twentieth of a per cent, which keeps this goal.
+    assert pdr.irregular is None
+    assert pdr.lower.load_pps < 1.01 * EAGER_PPS < 1.01 * pdr.upper.load_pps
+
+
 def test_a_rate_that_was_not_sent_is_kept_by_nobody(go):
     document, _ = go(Bench(sends_most=5e5))
 
@@ -261,6 +275,21 @@ def test_late_packets_count_as_lost_but_for_the_generator_s_own(tmp_path):
         kept = trial_of(tmp_path, due=130, unsent=10, lost=4, void=16)
         # 116 came back; of the 100 the generator was on time with as many in a hundred were late.
         assert count(kept, within_ns) == Counted(130, 120, lost, (tmp_path.name,), True)
+
+
+def test_void_packets_that_did_not_come_back_are_the_generator_s_own(tmp_path):
+    histogram(tmp_path / "histogram.parquet", {900: 9_900}, n_void=50)
+    kept = trial_of(tmp_path, due=10_000, unsent=20, lost=30, void=60, lost_void=6)
+
+    found = count(kept, None)
+
+    assert found == Counted(10_000, 9_980, 30, (tmp_path.name,), own=10)
+    assert [found.is_limited_at(share) for share in (0.0, 0.003, 0.0045, 0.005)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_the_warm_up_does_not_count(tmp_path):

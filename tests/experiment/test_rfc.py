@@ -162,6 +162,15 @@ def test_where_the_generator_is_always_held_up_no_trial_counts(go):
         assert row.throughput.found[0].upper is None
 
 
+def test_a_loss_rate_that_is_the_generator_s_own_alone_is_marked(go):
+    document, _, _ = go("2544", Bench(stalls_above=1.0))
+
+    for row in rows(document):
+        below = [at.load_pps <= EAGER_PPS for at in row.loss]
+        assert [at.instrument_limited for at in row.loss] == below
+        assert {True, False} == set(below)
+
+
 def test_a_device_that_fails_in_one_test_has_the_others(go):
     def dies(trial: Trial) -> bool:
         return trial.traffic.name == "latency"

@@ -47,11 +47,17 @@ class Counted:
     """Whether the instrument was held up, so that a loss may be its own."""
     is_behind: bool = False
     """Whether it sent more slowly than it should have, all through."""
+    own: int = 0
+    """Of what is missing, packets that the generator was late with; 0 where it was held up."""
 
     @property
     def loss_ratio(self) -> float:
         """Lost and unsent over due, as MLRsearch has it."""
         return (self.lost + self.due - self.sent) / self.due if self.due else 0.0
+
+    def is_limited_at(self, allowed: float) -> bool:
+        """Whether it may be the instrument's doing that more than a share is missing."""
+        return self.is_limited or self.loss_ratio > allowed >= self.loss_ratio - self.own / self.due
 
 
 Measure = Callable[[int, float], Counted]
@@ -191,6 +197,7 @@ class _Measurer(AbstractMeasurer):  # type: ignore[misc]  # the library has no t
                 loss_ratio=counted.loss_ratio,
                 instrument_limited=counted.is_limited,
                 behind=counted.is_behind,
+                own=counted.own,
             )
         )
         # No forwarding_count and no duration with overheads: the library works them out.
@@ -266,13 +273,13 @@ def _found(
 
 
 def _limited(load_pps: float, goal: Goal, steps: Sequence[Step]) -> list[Step]:
-    """Give the trials that break the goal at this load and in which the instrument was held up."""
+    """Give the trials that break the goal at this load, and may do so by the instrument alone."""
     return [
         step
         for step in steps
-        if step.instrument_limited
-        and step.load_pps == load_pps
+        if step.load_pps == load_pps
         and step.loss_ratio > goal.loss_ratio
+        and step.is_limited_at(goal.loss_ratio)
     ]
 
 

@@ -35,7 +35,7 @@ from taut.records.documents.search import (
     SearchOfDevice,
     Step,
 )
-from taut.records.late import count_late
+from taut.records.late import count_late, count_void
 from taut.records.tables import HISTOGRAM
 
 SHARES = (0.1, 0.5, 0.9)
@@ -186,7 +186,7 @@ class Measurer:
         """Each trial, a repeated one too, waits for its turn."""
         self._trials = trials
         self._subject = subject
-        self._least_loss = min(goal.loss_ratio for goal in goals)
+        self._allowed = [goal.loss_ratio for goal in goals]
         self._within_ns = within_ns
         self._repeats = repeats
         self._turn = turn
@@ -210,19 +210,21 @@ class Measurer:
             except TrialError as error:
                 raise StopSearch(str(error)) from None
             counted.append(count(kept, self._within_ns))
-            if not counted[-1].is_limited or counted[-1].loss_ratio <= self._least_loss:
+            if self._will_do(counted[-1]):
                 break
         names = tuple(name for one in counted for name in one.trials)
-        if not counted[-1].is_limited or counted[-1].loss_ratio <= self._least_loss:
+        if self._will_do(counted[-1]):
             return replace(counted[-1], trials=names, is_limited=False)
         # No bound can rest on this load any more: to repeat its trials again would be of no use.
         self._given_up.add(rate)
-        best = min(counted, key=lambda one: one.loss_ratio)
-        return replace(
-            best,
-            trials=names,
-            is_limited=not self._subject.device.is_floor,
-            is_behind=all(one.is_behind for one in counted),
+        best = replace(min(counted, key=lambda one: one.loss_ratio), trials=names)
+        if self._subject.device.is_floor:
+            return replace(best, is_limited=False, own=0)
+        return replace(best, is_behind=all(one.is_behind for one in counted))
+
+    def _will_do(self, counted: Counted) -> bool:
+        return counted.loss_ratio <= min(self._allowed) or not any(
+            counted.is_limited_at(allowed) for allowed in self._allowed
         )
 
 
@@ -252,12 +254,17 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
         at_rate = min(sent, floor(wanted * in_time))
         lost = ceil(lost * at_rate / sent) if sent else lost
         sent = at_rate
+    histogram = trial.folder / HISTOGRAM
     late, matched = 0, sent - lost
     if within_ns is not None and matched:
-        on_time = count_late(trial.folder / HISTOGRAM, within_ns)
+        on_time = count_late(histogram, within_ns)
         late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else matched
-    is_limited = not due or void > INSTRUMENT_LIMIT * due
-    return Counted(due, sent, lost + late, (trial.folder.name,), is_limited, is_behind=is_behind)
+    counted = Counted(due, sent, lost + late, (trial.folder.name,), is_behind=is_behind)
+    if not due or void > INSTRUMENT_LIMIT * due:
+        return replace(counted, is_limited=True)
+    if void and counted.loss_ratio:
+        return replace(counted, own=void - count_void(histogram))
+    return counted
 
 
 def share_in_time(generator: GeneratorResult) -> float:

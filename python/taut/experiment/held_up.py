@@ -24,7 +24,7 @@ class Taken:
     def counted(self) -> Counted:
         """The one that counts, else the one with the least loss."""
         last = self.attempts[-1][1]
-        if not last.is_limited:
+        if not last.is_limited_at(0.0):
             return last
         return min((one for _, one in self.attempts), key=lambda one: one.loss_ratio)
 
@@ -35,8 +35,8 @@ def is_sound(counted: Counted) -> bool:
 
 
 def is_sound_or_lossless(counted: Counted) -> bool:
-    """Whether the generator was on time, or nothing was lost although it was not."""
-    return not counted.is_limited or counted.loss_ratio == 0
+    """Whether what was lost is not the generator's doing, or nothing was."""
+    return not counted.is_limited_at(0.0) or counted.loss_ratio == 0
 
 
 def is_on_time_or_lossless(counted: Counted) -> bool:

@@ -380,5 +380,5 @@ def _loss_at(share: float, pps: float, taken: Taken) -> LossAt:
         sent=one.sent,
         lost=one.lost,
         loss_ratio=one.loss_ratio,
-        instrument_limited=one.is_limited and one.loss_ratio > 0,
+        instrument_limited=one.loss_ratio > 0 and one.is_limited_at(0.0),
     )

@@ -1,8 +1,12 @@
-"""Packets later than a time, from the histogram that every trial has."""
+"""Packets that came back too late, and those that the generator was late with, from a histogram.
+
+Every trial has one, whatever was recorded of it.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from taut.records import parquet
@@ -21,10 +25,18 @@ def count_late(histogram: Path, within_ns: int) -> Late:
     A bucket that only partly lies above counts as late: buckets are a nanosecond wide up
     to some 26 µs, and 6e-5 of their value above (dataplane/base/histogram.h).
     """
-    wanted = [("series", "=", "service"), ("is_cold", "=", False), ("is_void", "=", False)]
-    columns = ["value_ns", "width_ns", "n"]
-    rows = parquet.read_table(histogram, columns=columns, filters=wanted)
+    rows = _came_back(histogram, is_void=False)
     # The greatest value of a bucket is one below the next.
     is_late = pc.greater(pc.add(rows["value_ns"], rows["width_ns"]), within_ns + 1)
     n_late = pc.sum(rows["n"].filter(is_late)).as_py() or 0
     return Late(pc.sum(rows["n"]).as_py() or 0, n_late)
+
+
+def count_void(histogram: Path) -> int:
+    """Count packets that came back and that the generator was late with, without the warm-up."""
+    return pc.sum(_came_back(histogram, is_void=True)["n"]).as_py() or 0
+
+
+def _came_back(histogram: Path, *, is_void: bool) -> pa.Table:
+    wanted = [("series", "=", "service"), ("is_cold", "=", False), ("is_void", "=", is_void)]
+    return parquet.read_table(histogram, ["value_ns", "width_ns", "n"], wanted)

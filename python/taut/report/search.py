@@ -147,7 +147,7 @@ def _inversion(one: SearchOfDevice, goal: Goal) -> str | None:
     broken = [
         step.load_pps
         for step in steps
-        if step.loss_ratio > goal.loss_ratio and not step.instrument_limited
+        if step.loss_ratio > goal.loss_ratio and not step.is_limited_at(goal.loss_ratio)
     ]
     if not broken or not kept or 1 - min(broken) / max(kept) <= goal.relative_width:
         return None

@@ -96,6 +96,14 @@ class Step:
     bounds: tuple[Closing, ...] = ()
     behind: bool = False
     """The instrument sent more slowly than it should have, in each of the trials."""
+    own: int = 0
+    """Of what is missing, packets that the generator was late with: lost, or refused by the link.
+    Where a goal would be kept without them, no upper bound of the device alone may rest on it."""
+
+    def is_limited_at(self, allowed: float) -> bool:
+        """Whether it may be the instrument's doing that more than a share is missing."""
+        ratio = self.loss_ratio
+        return self.instrument_limited or ratio > allowed >= ratio - self.own / self.due
 
 
 @dataclass(frozen=True)
