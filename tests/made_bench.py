@@ -1,6 +1,6 @@
 """Devices that are made up, in real trials' folders, and a session over them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -40,6 +40,10 @@ class Bench:
     """Packets that a device may have in its buffers when the sending is over."""
     refuses: bool = False
     """What a device does not carry is refused by its link, and so never sent."""
+    late_above: float = float("inf")
+    """Above, the generator is held up in every trial, whatever becomes of its packets."""
+    lost_by: Sequence[int] = (0,)
+    """What a device loses besides, by repetition, over and over."""
     limited_above: float = float("inf")
     """Above, the generator is held up in every trial and loses packets."""
     sends_most: float = float("inf")
@@ -62,21 +66,25 @@ class Bench:
             raise TrialError("the device died")
         due = max(1, round(trial.offered_pps * trial.duration_ns / 1e9))
         carried = self.capacity[trial.device.name] * trial.duration_ns / 1e9
+        is_floor = trial.device.is_floor
         void = unsent = own = 0
-        if not trial.device.is_floor and trial.offered_pps > self.stalls_above:
+        if not is_floor and trial.offered_pps > self.stalls_above:
             void, own = ceil(0.006 * due), ceil(0.0005 * due)
         n_void = void - own
-        lost = max(0, due - int(carried) - self.holds) + own
+        besides = 0 if is_floor else self.lost_by[(trial.repetition - 1) % len(self.lost_by)]
+        lost = max(0, due - int(carried) - self.holds) + own + besides
         is_first = self.limited_once and trial.repetition == 1
         offered = achieved = trial.offered_pps
         if self.refuses:
             unsent, lost, achieved = lost, 0, offered * (1 - lost / due)
-        if not trial.device.is_floor and achieved > self.sends_most:
+        if not is_floor and achieved > self.sends_most:
             achieved, void, lost = self.sends_most, due, 1
-        if not trial.device.is_floor and achieved > self.slows_to:
+        if not is_floor and achieved > self.slows_to:
             achieved, lost = self.slows_to, 0
-        if not trial.device.is_floor and (trial.offered_pps > self.limited_above or is_first):
+        if not is_floor and (trial.offered_pps > self.limited_above or is_first):
             void, lost = due, max(1, lost)
+        if not is_floor and trial.offered_pps > self.late_above:
+            void = due
         known.document = replace(
             known.document,
             generator=GeneratorResult(

@@ -1,16 +1,18 @@
 """The longest burst: found within its step, whatever the device holds."""
 
+from collections.abc import Callable
+
 import pytest
 
 from taut.experiment.bursts import longest_burst
 from taut.records.documents.rfc import Burst
 
 
-def device(holds: int, sent: list[int], limited: bool = False):
+def device(holds: int, sent: list[int], limited: Callable[[int], bool] = lambda _: False):
     def send(length: int) -> Burst:
         sent.append(length)
         lost = max(0, length - holds)
-        return Burst(length, (f"t{len(sent)}",), lost, limited and lost > 0)
+        return Burst(length, (f"t{len(sent)}",), lost, limited(lost))
 
     return send
 
@@ -40,6 +42,7 @@ def test_a_device_that_holds_nothing_ends_at_none():
     assert (found.length, found.is_at_limit) == (0, False)
 
 
-def test_an_end_that_rests_on_a_held_up_generator_is_said():
-    assert longest_burst(1_000, 0.1, device(100, [], limited=True)).instrument_limited
+@pytest.mark.parametrize("limited", [lambda lost: lost > 0, lambda lost: not lost])
+def test_an_end_that_rests_on_a_held_up_generator_is_said(limited):
+    assert longest_burst(1_000, 0.1, device(100, [], limited)).instrument_limited
     assert not longest_burst(1_000, 0.1, device(100, [])).instrument_limited

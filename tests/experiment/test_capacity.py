@@ -132,12 +132,34 @@ def test_where_the_generator_is_always_held_up_the_device_is_not_to_blame(go):
     document, _ = go(Bench(limited_above=5e5))
 
     eager = of(document, "eager")
-    assert {one.irregular for one in eager.found} <= {"instrument limited", None}
-    assert eager.found[0].irregular == "instrument limited"
-    assert eager.found[0].upper is None
+    assert [one.irregular for one in eager.found] == [
+        "instrument limited",
+        "lower bound instrument limited",
+    ]
+    assert [one.upper for one in eager.found] == [None, None]
     assert eager.found[0].lower.load_pps <= 5e5
     repeats = [len(step.trials) for step in eager.steps if step.instrument_limited]
     assert max(repeats) == 4
+
+
+def test_what_a_device_keeps_under_a_late_generator_alone_is_in_doubt(go):
+    document, _ = go(Bench(late_above=5e5))
+
+    eager = of(document, "eager")
+    ndr = eager.found[0]
+    assert (ndr.irregular, ndr.upper) == ("lower bound instrument limited", None)
+    assert 5e5 < ndr.lower.load_pps <= 1.000001 * EAGER_PPS
+    kept = [step for step in eager.steps if step.instrument_limited and not step.loss_ratio]
+    assert max(len(step.trials) for step in kept) == 4
+
+
+def test_of_trials_that_the_generator_held_up_none_is_chosen_by_what_it_lost(go):
+    document, _ = go(Bench(late_above=1.0, lost_by=(5, 5, 5, 0)))
+
+    eager = of(document, "eager")
+    ndr = eager.found[0]
+    assert (ndr.irregular, ndr.lower, ndr.upper) == ("instrument limited", None, None)
+    assert all(step.lost >= 5 for step in eager.steps if len(step.trials) == 4)
 
 
 @pytest.mark.parametrize("refuses", [False, True])

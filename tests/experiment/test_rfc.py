@@ -4,7 +4,7 @@ import pytest
 
 from made_bench import EAGER_PPS, LOOPBACK_PPS, Bench, sessions
 from taut.core.errors import InputError
-from taut.experiment.held_up import InTurn
+from taut.experiment.held_up import InTurn, loses_soundly
 from taut.experiment.kept import Trials
 from taut.experiment.plan import Trial
 from taut.experiment.recipes import recipe_of
@@ -268,3 +268,16 @@ def test_trials_of_a_load_that_never_will_do_are_repeated_once_only(tmp_path):
 
     assert [len(one.attempts) for one in taken] == [4, 1, 1]
     assert all(one.counted.is_limited for one in taken)
+
+
+def test_of_attempts_none_of_which_will_do_the_median_is_told(tmp_path):
+    spec = parse_spec(TEXT)
+    bench = Bench(late_above=1.0, lost_by=(9, 0, 5, 7))
+    with sessions(tmp_path) as opened:
+        turn = InTurn(Trials(opened(bench, spec), spec), repeats=3)
+        load = spec.traffic[0].model_copy(update={"duration_ns": 10**9})
+
+        taken = turn.take(spec.device[0], load, loses_soundly)
+
+    assert [one.lost for _, one in taken.attempts] == [9, 0, 5, 7]
+    assert (taken.is_sound, taken.counted.lost) == (False, 7)

@@ -25,6 +25,7 @@ from taut.report.search import (
     inversion_words,
     names_of,
     read_search,
+    rows,
     shown_trials,
     shown_variants,
 )
@@ -108,6 +109,16 @@ def test_the_headline_says_what_is_only_known_from_below():
     )
 
 
+def test_the_headline_doubts_what_only_a_late_generator_shows():
+    kept = replace(made_search().found[0], irregular="lower bound instrument limited")
+    document = made_search_document(made_search(found=(kept,)))
+
+    assert headline(document) == "eager over memif, constant 64 B: ndr perhaps 900 kpkt/s."
+    assert rows(document.searches[0])[0][-1] == (
+        "irregular: where it was kept, the generator was held up"
+    )
+
+
 def answered(*answers):
     """A search by trials of a second: load, loss ratio, and how each differs else."""
     [_, _, _, step] = made_search().steps
@@ -135,6 +146,7 @@ def test_trials_that_contradict_each_other_are_told_with_their_number():
         [(8e5, 0.0, {}), (8e5, 0.1, {})],
         [(8e5, 0.0, {}), (8e5 * 0.996, 0.1, {})],
         [(9e5, 0.0, {}), (8e5, 0.1, {"instrument_limited": True})],
+        [(9e5, 0.0, {"instrument_limited": True}), (8e5, 0.1, {})],
         [(9e5, 0.0, {"duration_ns": 10**8}), (8e5, 0.1, {})],
         [(9e5, 0.0, {"bounds": (Closing("fast", None, None),)}), (8e5, 0.1, {})],
         [(8e5, 0.0, {})],
@@ -144,7 +156,8 @@ def test_trials_that_contradict_each_other_are_told_with_their_number():
         "an edge",
         "at one load",
         "within the width",
-        "held up",
+        "held up where it broke",
+        "held up where it kept",
         "shorter",
         "of another goal",
         "none broken",

@@ -19,6 +19,7 @@ from taut.experiment.goals import EXPANSION_COEFFICIENT, PRECEDING_TARGETS, Goal
 from taut.records.documents.search import (
     HIGHEST_PASSES,
     LIMITED,
+    LOWER_LIMITED,
     LOWEST_FAILS,
     PATH,
     STOPPED,
@@ -256,29 +257,32 @@ def _found(
     goal: Goal, bounds: _Bounds, limits: Limits, steps: Sequence[Step], stopped: str | None
 ) -> GoalFound:
     """Say what a goal's bounds are worth; an upper bound that is the instrument's is left out."""
-    upper = bounds.upper
+    lower, upper = bounds.lower, bounds.upper
     irregular: Irregular | None = None
-    limited = [] if upper is None else _limited(upper.load_pps, goal, steps)
-    if limited and limits.is_max_carried and all(step.behind for step in limited):
+    broken = [] if upper is None else _limited(upper.load_pps, goal, steps, is_kept=False)
+    kept = [] if lower is None else _limited(lower.load_pps, goal, steps, is_kept=True)
+    is_of_path = limits.is_max_carried and all(step.behind for step in broken)
+    if broken and is_of_path and not kept:
         irregular = PATH
-    elif limited:
+    elif broken:
         upper, irregular = None, LIMITED
-    elif bounds.lower is None and upper is not None and upper.load_pps <= limits.min_pps:
+    elif lower is None and upper is not None and upper.load_pps <= limits.min_pps:
         irregular = LOWEST_FAILS
-    elif upper is None and bounds.lower is not None and bounds.lower.load_pps >= limits.max_pps:
+    elif upper is None and lower is not None and lower.load_pps >= limits.max_pps:
         irregular = HIGHEST_PASSES
     elif stopped is not None and not _is_narrow(bounds, goal):
         irregular = STOPPED
-    return GoalFound(goal.name, bounds.lower, upper, bounds.conditional_pps, irregular)
+    irregular = LOWER_LIMITED if kept else irregular
+    return GoalFound(goal.name, lower, upper, bounds.conditional_pps, irregular)
 
 
-def _limited(load_pps: float, goal: Goal, steps: Sequence[Step]) -> list[Step]:
-    """Give the trials that break the goal at this load, and may do so by the instrument alone."""
+def _limited(load_pps: float, goal: Goal, steps: Sequence[Step], *, is_kept: bool) -> list[Step]:
+    """Give the trials at a load that keep a goal, or break it, maybe by the instrument alone."""
     return [
         step
         for step in steps
         if step.load_pps == load_pps
-        and step.loss_ratio > goal.loss_ratio
+        and (step.loss_ratio <= goal.loss_ratio) is is_kept
         and step.is_limited_at(goal.loss_ratio)
     ]
 

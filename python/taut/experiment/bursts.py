@@ -15,10 +15,10 @@ def longest_burst(most: int, step: float, send: Send) -> LongestBurst:
     """Double the length until something is lost, then halve what lies between.
 
     `step`: how near, relatively, the two ends come to each other. Where the generator was held up
-    the burst is nobody's, and so is the end that rests on it.
+    the burst is nobody's, and so is the search whose ends rest on it.
     """
     sent: list[Burst] = []
-    kept = 0
+    kept: Burst | None = None
     broken: Burst | None = None
     length = min(SHORTEST, most)
     while True:
@@ -26,18 +26,19 @@ def longest_burst(most: int, step: float, send: Send) -> LongestBurst:
         if sent[-1].lost:
             broken = sent[-1]
         else:
-            kept = length
+            kept = sent[-1]
+        n_kept = 0 if kept is None else kept.length
         if broken is None:
-            if kept >= most:
+            if n_kept >= most:
                 break
-            length = min(2 * kept, most)
+            length = min(2 * n_kept, most)
             continue
-        if broken.length - kept <= max(1, step * broken.length):
+        if broken.length - n_kept <= max(1, step * broken.length):
             break
-        length = (kept + broken.length) // 2
+        length = (n_kept + broken.length) // 2
     return LongestBurst(
-        length=kept,
+        length=n_kept,
         is_at_limit=broken is None,
-        instrument_limited=broken is not None and broken.instrument_limited,
+        instrument_limited=any(end and end.instrument_limited for end in (kept, broken)),
         bursts=tuple(sent),
     )

@@ -14,6 +14,8 @@ class Taken:
     """Attempts at one trial, the last of which counts, if any does."""
 
     attempts: tuple[tuple[Kept, Counted], ...]
+    is_sound: bool
+    """Whether the last one counts."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -22,11 +24,11 @@ class Taken:
 
     @property
     def counted(self) -> Counted:
-        """The one that counts, else the one with the least loss."""
-        last = self.attempts[-1][1]
-        if not last.is_limited_at(0.0):
-            return last
-        return min((one for _, one in self.attempts), key=lambda one: one.loss_ratio)
+        """The one that counts, else the median by its loss; of two in the middle the worse."""
+        if self.is_sound:
+            return self.attempts[-1][1]
+        by_loss = sorted((one for _, one in self.attempts), key=lambda one: one.loss_ratio)
+        return by_loss[len(by_loss) // 2]
 
 
 def is_sound(counted: Counted) -> bool:
@@ -34,14 +36,14 @@ def is_sound(counted: Counted) -> bool:
     return not counted.is_limited
 
 
-def is_sound_or_lossless(counted: Counted) -> bool:
-    """Whether what was lost is not the generator's doing, or nothing was."""
-    return not counted.is_limited_at(0.0) or counted.loss_ratio == 0
+def loses_soundly(counted: Counted) -> bool:
+    """Whether the generator was on time, and what was lost was not lost by it alone."""
+    return not counted.is_limited_at(0.0)
 
 
-def is_on_time_or_lossless(counted: Counted) -> bool:
-    """Whether the generator was on time and sent as fast as it should have, or nothing was lost."""
-    return is_sound_or_lossless(counted) and not (counted.is_behind and counted.loss_ratio)
+def is_on_time(counted: Counted) -> bool:
+    """Whether it was, and sent as fast as it should have."""
+    return loses_soundly(counted) and not counted.is_behind
 
 
 class InTurn:
@@ -73,6 +75,6 @@ class InTurn:
             self._n_taken[at] = nth + 1
             attempts.append((kept, count(kept, None)))
             if will_do(attempts[-1][1]):
-                return Taken(tuple(attempts))
+                return Taken(tuple(attempts), is_sound=True)
         self._given_up.add(at)
-        return Taken(tuple(attempts))
+        return Taken(tuple(attempts), is_sound=False)

@@ -15,12 +15,7 @@ from taut.experiment.bisection import METHOD, describe_goal
 from taut.experiment.bursts import longest_burst
 from taut.experiment.capacity import Searcher
 from taut.experiment.goals import GoalSpec
-from taut.experiment.held_up import (
-    InTurn,
-    Taken,
-    is_on_time_or_lossless,
-    is_sound_or_lossless,
-)
+from taut.experiment.held_up import InTurn, Taken, is_on_time, loses_soundly
 from taut.experiment.kept import Trials
 from taut.experiment.loads import (
     Load,
@@ -321,9 +316,7 @@ class _Course:
             pps = share * at.max_pps
             load = of_test(at.subject, LOSS, rate_text(pps), self._recipe.trial_ns)
             # Where no repetition was of use, it will not be at the next load either.
-            taken = self._in_turn.take(
-                at.subject.device, load, is_sound_or_lossless, is_once=is_limited
-            )
+            taken = self._in_turn.take(at.subject.device, load, loses_soundly, is_once=is_limited)
             found = _loss_at(share, pps, taken)
             is_limited = found.instrument_limited
             n_lossless = n_lossless + 1 if not found.loss_ratio else 0
@@ -347,11 +340,11 @@ class _Course:
 
         def send(length: int) -> Burst:
             load = burst_load(at.subject, rate, length)
-            taken = self._in_turn.take(at.subject.device, load, is_on_time_or_lossless)
+            taken = self._in_turn.take(at.subject.device, load, is_on_time)
             one = taken.counted
             lost = one.lost + one.due - one.sent
             # A burst that was sent more slowly is none of that rate, whatever came back of it.
-            return Burst(length, taken.names, lost, not is_on_time_or_lossless(one))
+            return Burst(length, taken.names, lost, instrument_limited=not taken.is_sound)
 
         most = max(1, int(at.max_pps * self._recipe.burst_most_ns / 1e9))
         step = self._recipe.burst_step
@@ -380,5 +373,5 @@ def _loss_at(share: float, pps: float, taken: Taken) -> LossAt:
         sent=one.sent,
         lost=one.lost,
         loss_ratio=one.loss_ratio,
-        instrument_limited=one.loss_ratio > 0 and one.is_limited_at(0.0),
+        instrument_limited=not taken.is_sound,
     )

@@ -217,7 +217,7 @@ def _loss(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         ),
         "Lost and unsent over due (26.3), at shares of the most that can be offered, down to two "
         "in a row at which nothing is lost. With ?: the generator itself was held up in every "
-        "trial, so that the loss may be its own.",
+        "attempt; the median one stands here, and may be its own doing.",
     )
 
 

@@ -13,6 +13,7 @@ from taut.records.documents.results import Variant
 from taut.records.documents.search import (
     HIGHEST_PASSES,
     LIMITED,
+    LOWER_LIMITED,
     LOWEST_FAILS,
     PATH,
     SEARCH_FILE,
@@ -52,6 +53,7 @@ IRREGULAR: Mapping[str, str] = {
     LOWEST_FAILS: "irregular: broken at the lowest load already; lower --min",
     HIGHEST_PASSES: "irregular: kept at the highest load",
     LIMITED: "irregular: above, the generator was held up",
+    LOWER_LIMITED: "irregular: where it was kept, the generator was held up",
     PATH: "of the path: below, the generator sends too slowly into the device, not without one",
     STOPPED: "irregular: the search ended before the bounds met",
 }
@@ -78,11 +80,11 @@ def headline(document: SearchDocument) -> str:
 
 
 def found_words(found: GoalFound) -> str:
-    """Say what was found for a goal; a lower bound alone is "at least"."""
+    """Say what was found for a goal; a lower bound alone is "at least", one in doubt "perhaps"."""
     if found.lower is None:
         return "not found"
-    at_least = "" if found.irregular is None else "at least "
-    return f"{at_least}{rate_words(found.lower.load_pps)}"
+    how = {None: "", LOWER_LIMITED: "perhaps "}.get(found.irregular, "at least ")
+    return f"{how}{rate_words(found.lower.load_pps)}"
 
 
 def irregular_words(found: GoalFound) -> str:
@@ -135,20 +137,17 @@ def inversion_words(one: SearchOfDevice, goals: Sequence[Goal]) -> list[str]:
 def _inversion(one: SearchOfDevice, goal: Goal) -> str | None:
     """None: the highest load kept is at most the goal's width above the lowest one broken.
 
-    Trials of the final length count, but for those that the instrument broke.
+    Trials of the final length count, but for those in which the generator was held up.
     """
     steps = [
         step
         for step in one.steps
         if step.duration_ns == goal.final_trial_duration_ns
+        and not step.is_limited_at(goal.loss_ratio)
         and any(closing.goal == goal.name for closing in step.bounds)
     ]
     kept = [step.load_pps for step in steps if step.loss_ratio <= goal.loss_ratio]
-    broken = [
-        step.load_pps
-        for step in steps
-        if step.loss_ratio > goal.loss_ratio and not step.is_limited_at(goal.loss_ratio)
-    ]
+    broken = [step.load_pps for step in steps if step.loss_ratio > goal.loss_ratio]
     if not broken or not kept or 1 - min(broken) / max(kept) <= goal.relative_width:
         return None
     n_kept = sum(min(broken) <= load for load in kept)

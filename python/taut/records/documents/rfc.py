@@ -125,7 +125,7 @@ class LossAt:
     loss_ratio: float
     """Lost and unsent over due."""
     instrument_limited: bool
-    """The generator was held up whenever it was tried: the loss may be its own."""
+    """The generator was held up in every attempt, of which this is the median one."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class LongestBurst:
     is_at_limit: bool
     """Nothing was lost of the longest burst that was allowed: no limit of the device."""
     instrument_limited: bool
-    """Of the shortest burst with a loss the generator may be at fault: not counted."""
+    """The generator was held up in one of the two bursts at its end: not counted."""
     bursts: tuple[Burst, ...]
 
 

@@ -11,13 +11,21 @@ SEARCH_FORMAT = 1
 UNIT = "packets/s of each direction"
 
 Irregular: TypeAlias = Literal[
-    "lowest load fails", "highest load passes", "instrument limited", "path limited", "stopped"
+    "lowest load fails",
+    "highest load passes",
+    "instrument limited",
+    "lower bound instrument limited",
+    "path limited",
+    "stopped",
 ]
 """Why a goal has not both bounds of the device alone, as near to each other as was asked."""
 
 LOWEST_FAILS: Irregular = "lowest load fails"
 HIGHEST_PASSES: Irregular = "highest load passes"
 LIMITED: Irregular = "instrument limited"
+"""Nobody knows whether the upper bound is the device's, or the instrument's."""
+LOWER_LIMITED: Irregular = "lower bound instrument limited"
+"""Nor whether the device alone would keep the goal at the lower bound."""
 PATH: Irregular = "path limited"
 """The instrument could not send at the upper bound, which it can with no device between."""
 STOPPED: Irregular = "stopped"
@@ -78,7 +86,7 @@ class Closing:
 
 @dataclass(frozen=True)
 class Step:
-    """One answer that the search took: of the last of `trials`, or of the best if none would do."""
+    """One answer that the search took: the last of `trials`, or the first if none would do."""
 
     trials: tuple[str, ...]
     """Folders of the trials; all but one were repeated, for the generator was held up in them."""
@@ -92,7 +100,7 @@ class Step:
     loss_ratio: float
     """Lost and unsent over due."""
     instrument_limited: bool
-    """None of the trials would do; no upper bound of the device alone may rest on it."""
+    """None of the trials would do; no bound of the device alone may rest on it."""
     bounds: tuple[Closing, ...] = ()
     behind: bool = False
     """The instrument sent more slowly than it should have, in each of the trials."""
