@@ -265,13 +265,22 @@ def test_a_trial_that_fails_once_is_measured_again(go):
     assert [trial.is_whole for trial in run.trials()].count(False) == 1
 
 
-def test_a_loopback_that_loses_at_the_lowest_load_leaves_nothing_to_search(go):
+def test_where_the_loopback_has_no_bound_devices_are_searched_without_an_upper_one(go):
     document, _ = go(Bench(capacity={"loopback_memif": 10.0, "eager": 1e6}))
 
-    eager = of(document, "eager")
-    assert eager.steps == ()
-    assert "loopback: packets are lost" in eager.stopped
-    assert [one.irregular for one in eager.found] == ["instrument limited"] * 2
+    floor, eager = of(document, "loopback_memif"), of(document, "eager")
+    assert floor.found[0].lower is None
+    assert (eager.max_pps, eager.is_max_the_instruments, eager.stopped) == (10e6, False, None)
+    for found in eager.found:
+        assert (found.irregular, found.upper) == ("instrument limited", None)
+        assert 0.8 * EAGER_PPS < found.lower.load_pps <= 1.01 * EAGER_PPS
+
+
+def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):
+    document, _ = go(Bench(fails=lambda trial: trial.device.is_floor))
+
+    assert "the device died" in of(document, "loopback_memif").stopped
+    assert of(document, "eager").found[0].lower.load_pps > 0.8 * EAGER_PPS
 
 
 def test_goals_of_time_are_searched_apart_and_share_trials(go):

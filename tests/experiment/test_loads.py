@@ -6,6 +6,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.experiment.loads import loads_of, rate_text, to_search
+from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 
 TEXT = """
@@ -77,3 +78,15 @@ def test_trials_in_which_nothing_is_due_at_the_lowest_load_are_refused():
     assert to_search(parse_spec(TEXT.replace("1kpps", "5pps") + short))
     with pytest.raises(InputError, match="min 4pps sends less than a packet in a trial of 200 ms"):
         to_search(parse_spec(TEXT.replace("1kpps", "4pps") + short))
+
+
+@pytest.mark.parametrize("said", ["", "floor = true\n"], ids=["left out", "asked for"])
+def test_cards_have_a_loopback_only_where_it_is_asked_for(said):
+    cards = TEXT.replace('name = "eager"', 'name = "eager"\nlink = "pci"')
+    spec = parse_spec(said + cards)
+
+    (load,) = loads_of(spec)
+    measured = {trial.device.name for trial in make_plan(spec).trials}
+
+    assert [one.device.name for one in load.floors] == (["loopback_pci"] if said else [])
+    assert measured == {"eager", *(["loopback_pci"] if said else [])}

@@ -42,6 +42,7 @@ SHARES = (0.1, 0.5, 0.9)
 """Shares of the bound at which latency is measured after the search."""
 
 _FLOOR_FAILS = "packets are lost or not sent at the lowest load already"
+_NO_UPPER = "no upper bound is the device's alone; floor = false leaves the loopback out"
 
 Say = Callable[[str], None]
 
@@ -94,7 +95,7 @@ class Searcher:
         turn: Turn = at_once,
         n_in_turn: int = 1,
     ) -> SearchOfDevice:
-        """Search a device, up to what the loopback of its link carries.
+        """Search a device, up to what the loopback of its link carries, if that is known.
 
         Of `n_in_turn` each has its limit of time, so together they may take n times as long.
         """
@@ -108,10 +109,10 @@ class Searcher:
         lower = floor.found[0].lower
         most = 0.0 if lower is None else lower.load_pps
         if most <= limits.min_pps:
-            why = f"not searched: the loopback: {floor.stopped or _FLOOR_FAILS}"
-            self._say(f"{subject.words}: {why}")
-            none = tuple(GoalFound(goal.name, None, None, None, LIMITED) for goal in goals)
-            return describe_search(subject, limits, Found(none, (), why))
+            why = floor.stopped or _FLOOR_FAILS
+            self._say(f"{subject.words}: the loopback has no bound ({why}); {_NO_UPPER}")
+            found = self._search(subject, goals, limits, turn)
+            return describe_search(subject, limits, _doubted(found), is_capped=False)
         own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=True)
         found = self._search(subject, goals, own, turn)
         return describe_search(subject, own, found, is_capped=most < limits.max_pps)
@@ -298,6 +299,12 @@ def describe_search(
         steps=found.steps,
         stopped=found.stopped,
     )
+
+
+def _doubted(found: Found) -> Found:
+    """Leave out upper bounds: nobody knows what the instrument carries."""
+    goals = (replace(goal, upper=None, irregular=goal.irregular or LIMITED) for goal in found.goals)
+    return replace(found, goals=tuple(goals))
 
 
 def _lateness(goal: Goal) -> int:

@@ -12,7 +12,7 @@ from taut.experiment.goals import DEFAULT_GOALS, GoalSpec
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec, mean_frame_len
 from taut.experiment.neighbour_spec import refuse_in_turn
 from taut.experiment.placed import refuse_places_in_turn
-from taut.experiment.plan import floors, has_floor
+from taut.experiment.plan import floors_of
 from taut.records.documents.search import Goal
 
 FLOOR_WIDTH, FLOOR_TRIALS = 0.05, 3
@@ -70,9 +70,7 @@ def loads_of(spec: Spec) -> list[Load]:
     found = []
     for traffic in spec.traffic:
         devices = [device for device in spec.device if traffic.takes(device)]
-        own = [*floors(devices), *(d for d in devices if d.is_floor)]
-        if not has_floor(spec, traffic):
-            own = [device for device in own if device in devices]
+        own = [*floors_of(spec, traffic, devices), *(d for d in devices if d.is_floor)]
         for frame in traffic.frames:
             subjects = tuple(Subject(d, traffic, frame) for d in devices if not d.is_floor)
             found.append(Load(subjects, tuple(Subject(d, traffic, frame) for d in own)))

@@ -13,7 +13,7 @@ A file (examples/ has whole ones):
     record = "auto"              # all | tail | none | auto: all up to 1 Mpkt/s, else none
     trace = "auto"               # continuous | tail | off | auto: what the kernel did on the cores
     order = "interleaved"        # trials of all devices in turn; or "listed"
-    floor = true                 # measure the instrument over each link kind that is used
+    floor = true                 # measure the instrument over links used; left out: not over pci
 
     [cores]                      # which core does what; left out, taut chooses
     generator = 0                # its number, or "auto"

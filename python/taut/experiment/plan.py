@@ -23,6 +23,7 @@ from taut.experiment.neighbour_spec import NeighbourSpec
 from taut.experiment.placed import PlacementSpec, places_of
 from taut.host.state import FOUND, HostState
 from taut.records.documents.load import LOOPBACK
+from taut.testbed.links import LINKS
 
 MAX_RECORDED_PPS = 1_000_000
 """record = "auto" keeps every packet up to this rate, with which the writer can keep up."""
@@ -170,13 +171,19 @@ def make_plan(
 def _load(spec: Spec, traffic: TrafficSpec, frame: Frame, rate: str) -> _Load:
     devices = [device for device in spec.device if traffic.takes(device)]
     n_repetitions = traffic.repetitions or spec.repetitions
-    own = floors(devices) if has_floor(spec, traffic) else []
+    own = floors_of(spec, traffic, devices)
     return _Load(traffic, frame, rate, n_repetitions, (*own, *devices))
 
 
-def has_floor(spec: Spec, traffic: TrafficSpec) -> bool:
-    """Whether the instrument is measured under a load besides."""
-    return spec.floor if traffic.floor is None else traffic.floor
+def floors_of(spec: Spec, traffic: TrafficSpec, devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
+    """Give the loopbacks that are measured beside devices under a load.
+
+    Of a link that people wire for one of the two, only where the experiment asks for it.
+    """
+    if not (spec.floor if traffic.floor is None else traffic.floor):
+        return []
+    is_asked = traffic.floor is not None or "floor" in spec.model_fields_set
+    return [one for one in floors(devices) if is_asked or not LINKS[one.link].is_card]
 
 
 def floors(devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:

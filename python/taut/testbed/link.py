@@ -77,7 +77,10 @@ class LinkKind(Protocol):
 
     @property
     def is_card(self) -> bool:
-        """Whether packets go over network cards."""
+        """Whether packets go over network cards, which people wire.
+
+        A device and the loopback cannot be measured in turn then.
+        """
         ...
 
     @property
