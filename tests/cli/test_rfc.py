@@ -35,6 +35,7 @@ def spec(tmp_path):
         ("2544", ["--set", "rfc.frames=63"], "63 B: a frame holds headers"),
         ("2544", ["--set", "rfc.frames=9000"], "9000 B: a frame holds headers"),
         ("2544", ["--set", "rfc.tests=bursts"], "bursts: no test of RFC 2544"),
+        ("2544", ["--set", "count=9", "--set", "rfc.tests=bursts"], "bursts: no test of RFC 2544"),
         ("2544", ["--set", "rfc.tests=jitter"], "rfc.tests[0]: "),
         ("2544", ["--set", "rfc.trial=60"], "60 has no unit"),
         ("2544", ["--set", "rfc.latency=30s"], "lower rfc.tag_after, or lengthen rfc.latency"),

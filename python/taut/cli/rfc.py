@@ -91,7 +91,8 @@ def rfc(
     asked += ["rfc.quick=true"] if quick else []
     asked += search_limits(least, most)
     # A recipe has its own lengths; the model wants one all the same.
-    length = [] if _LENGTH.search(text) else ["duration=1s"]
+    has_length = _LENGTH.search(text) or any(map(_LENGTH.match, asked))
+    length = [] if has_length else ["duration=1s"]
     parsed = parse_spec(text, [*length, *asked], source=str(spec))
     recipe = recipe_of(parsed.rfc.recipe or "2544", parsed.rfc)
     parsed = spec_of(parsed, recipe)
