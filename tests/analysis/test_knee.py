@@ -1,15 +1,19 @@
+from typing import Any
+
 import pytest
 
 from made_documents import made_variant
-from taut.analysis.knee import find_knee
+from taut.analysis.knee import find_knee, find_unsent
 
 
-def row(pps, p50=1000, loss=0.0, achieved=1.0):
+def row(pps, p50=1000, loss=0.0, achieved=1.0, **more: Any):
     return made_variant(
         offered_pps=pps,
+        asked_pps=pps,
         achieved_pps=pps * achieved,
         loss_ratio=loss,
         latency_ns={"p50": p50},
+        **more,
     )
 
 
@@ -31,3 +35,32 @@ def test_knee_is_the_first_overloaded_rate_and_says_why(over, why):
 def test_no_knee_below_capacity():
     assert find_knee([row(100), row(200, loss=0.001, achieved=0.999, p50=10_000)]) is None
     assert find_knee([]) is None
+
+
+SLOW = row(300, achieved=0.995)
+
+
+@pytest.mark.parametrize(
+    ("over", "floors"),
+    [
+        (row(300, achieved=0.995, instrument_limited=True), []),
+        (SLOW, [row(300, achieved=0.99)]),
+    ],
+    ids=["held up", "nor without a device"],
+)
+def test_a_rate_that_the_generator_did_not_send_is_no_knee(over, floors):
+    rows = [row(100), over]
+
+    assert find_knee(rows, floors) is None
+    assert find_unsent(rows, floors) is over
+    assert find_knee([*rows, row(400, loss=0.1)], floors)[0].offered_pps == 400
+
+
+@pytest.mark.parametrize(
+    "floors",
+    [[], [row(300)], [row(400, achieved=0.9)], [row(300, achieved=0.9, link="veth")]],
+    ids=["no floor", "it did", "at another rate", "over another link"],
+)
+def test_a_rate_that_the_generator_can_send_is_the_device_s_knee(floors):
+    assert find_knee([row(100), SLOW], floors)[0] is SLOW
+    assert find_unsent([row(100), SLOW], floors) is None

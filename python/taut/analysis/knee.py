@@ -5,7 +5,7 @@ Beyond it, latency is the size of the buffers, not a property of the path (metho
 
 from collections.abc import Sequence
 
-from taut.analysis.load import share_words
+from taut.analysis.load import achieved_share, load_of, share_words
 from taut.core.units import digits_of
 from taut.records.documents.results import Variant
 
@@ -14,27 +14,59 @@ RATE = 0.999
 P50_FACTOR = 10
 
 
-def find_knee(rows: Sequence[Variant]) -> tuple[Variant, str] | None:
+def find_knee(
+    rows: Sequence[Variant], floors: Sequence[Variant] = ()
+) -> tuple[Variant, str] | None:
     """Give the row with the lowest overloaded rate, and why it is overloaded; None: none is.
 
-    `rows` are those of one device under one traffic.
+    `rows` are those of one device under one traffic, `floors` those of the instrument: a rate that
+    the generator itself did not send overloads nobody.
     """
     ordered = sorted(rows, key=lambda r: r.offered_pps)
     lowest = ordered[0].latency.p50_ns if ordered else None
     for row in ordered:
-        reason = _overload(row, lowest)
+        reason = _overload(row, lowest, floors)
         if reason:
             return row, reason
     return None
 
 
-def _overload(row: Variant, lowest_p50_ns: int | None) -> str | None:
+def find_unsent(rows: Sequence[Variant], floors: Sequence[Variant]) -> Variant | None:
+    """Give the row with the lowest rate that the generator itself did not send; None: it sent all.
+
+    It was held up, or it did not send that rate over the same link without a device either.
+    """
+    unsent = [row for row in rows if _lacks_rate(row) and _is_generators(row, floors)]
+    return min(unsent, key=lambda row: row.offered_pps, default=None)
+
+
+def achieved_of(row: Variant) -> str:
+    """Say how much of its rate a row had."""
+    return f"{digits_of(100 * achieved_share(row), unlike=100)} % of the rate achieved"
+
+
+def _overload(row: Variant, lowest_p50_ns: int | None, floors: Sequence[Variant]) -> str | None:
     if row.loss_ratio > LOSS:
         return f"{share_words(row.loss_ratio)} lost"
-    if row.achieved_pps < RATE * row.offered_pps:
-        achieved = digits_of(100 * row.achieved_pps / row.offered_pps, unlike=100)
-        return f"{achieved} % of the rate achieved"
+    if _lacks_rate(row) and not _is_generators(row, floors):
+        return achieved_of(row)
     p50 = row.latency.p50_ns
     if p50 is not None and lowest_p50_ns and p50 > P50_FACTOR * lowest_p50_ns:
         return f"median {digits_of(p50 / lowest_p50_ns, 2)} times the lowest rate's"
     return None
+
+
+def _lacks_rate(row: Variant) -> bool:
+    return row.achieved_pps < RATE * row.offered_pps
+
+
+def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
+    """Whether a rate that was not achieved is no sign of a slow device."""
+    return row.instrument_limited or any(
+        _lacks_rate(floor) and _path_of(floor) == _path_of(row) for floor in floors
+    )
+
+
+def _path_of(row: Variant) -> tuple[object, ...]:
+    """Give what a floor and a device have in common; a floor is always on the host itself."""
+    return load_of(row), row.device.link, row.device.host, row.device.beside

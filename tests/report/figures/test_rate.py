@@ -64,3 +64,14 @@ def test_a_knee_from_which_nothing_came_back_is_told_all_the_same(scene):
     spec, _ = drawn(with_rows(scene, collapsed))
 
     assert spec["title"]["text"] == ["◇ eager at 200 kpkt/s: 100 % lost"]
+
+
+def test_a_rate_that_the_generator_did_not_send_is_told_as_that(scene):
+    def late(row):
+        is_slow = row.load.asked_pps > 1e5
+        return replace(row, achieved_pps=0.9 * row.offered_pps) if is_slow else row
+
+    lines = drawn(with_rows(scene, late))[0]["title"]["text"]
+
+    assert "eager at 200 kpkt/s: the generator did not send it, 90 % of the rate achieved" in lines
+    assert not any(line.startswith("◇ eager at") for line in lines)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from taut.analysis.knee import LOSS, P50_FACTOR, find_knee
+from taut.analysis.knee import LOSS, P50_FACTOR, achieved_of, find_knee, find_unsent
 from taut.analysis.load import load_of, rate_words
 from taut.report.chart import (
     Chart,
@@ -29,9 +29,9 @@ class LatencyAgainstRate:
     question = "How much load does each device take before it queues or loses packets?"
     reading = (
         f"The diamond is the knee: the first rate with more than {100 * LOSS:g} % loss, less than "
-        f"99.9 % of the rate achieved, or a median over {P50_FACTOR} times the lowest rate's; a "
-        "line below says which. From there on latency is buffer size. Percentiles without support "
-        "are left out."
+        "99.9 % of the rate achieved that the generator can send, or a median over "
+        f"{P50_FACTOR} times the lowest rate's; a line below says which. From there on latency is "
+        "buffer size. Percentiles without support are left out."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -126,12 +126,22 @@ def _points(device: Device) -> list[Mark]:
 
 
 def _knees(devices: Sequence[Device], labels: Sequence[str]) -> tuple[list[Mark], list[str]]:
-    """Give a mark and a line for each knee; where nothing came back there is only the line."""
+    """Give a mark and a line for each knee; where nothing came back there is only the line.
+
+    A rate that the generator did not send has a line alone, too.
+    """
     found: list[Mark] = []
     words = []
     for label in labels:
         mine = [d for d in devices if d.label == label]
-        knee = None if mine[0].is_floor else find_knee([d.row for d in mine])
+        if mine[0].is_floor:
+            continue
+        rows, runs = [d.row for d in mine], set(mine[0].runs.values())
+        floors = [d.row for d in devices if d.is_floor and runs & set(d.runs.values())]
+        if (unsent := find_unsent(rows, floors)) is not None:
+            rate = rate_words(unsent.load.asked_pps)
+            words.append(f"{label} at {rate}: the generator did not send it, {achieved_of(unsent)}")
+        knee = find_knee(rows, floors)
         if knee is None:
             continue
         row, why = knee
