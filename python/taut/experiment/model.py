@@ -111,7 +111,7 @@ from taut.core.errors import InputError
 from taut.core.units import offered_pps
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
-from taut.experiment import restart
+from taut.experiment import contradictions
 from taut.experiment.fields import (
     Core,
     DurationNs,
@@ -127,7 +127,7 @@ from taut.experiment.fields import (
 )
 from taut.experiment.goals import GoalSpec, SearchSpec
 from taut.experiment.neighbour_spec import NeighbourSpec
-from taut.experiment.placed import PlacementSpec, check_places
+from taut.experiment.placed import PlacementSpec
 from taut.experiment.recipes import RfcSpec
 from taut.experiment.words import did_you_mean, explain
 from taut.host.check import Profile
@@ -279,7 +279,7 @@ class TrafficSpec(Model):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        _refuse_both(self.duration_ns, self.count)
+        contradictions.refuse_two_lengths(self.duration_ns, self.count)
         for frame, rate in product(self.frames, self.rates):
             try:
                 offered_pps(rate, mean_frame_len(frame), self.rate_layer)
@@ -321,26 +321,7 @@ class Spec(Model):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        _refuse_both(self.duration_ns, self.count)
-        _refuse_twice("device", [device.name for device in self.device])
-        _refuse_twice("host", [host.name for host in self.host])
-        _refuse_twice("neighbour", [neighbour.name for neighbour in self.neighbour])
-        _refuse_twice("placement", [placement.name for placement in self.placement])
-        check_places(self.placement, self.device)
-        _refuse_twice("goal", [goal.name for goal in self.goal])
-        _refuse_overlapping(self.traffic, self.device)
-        for kind in self.links:
-            if kind not in LINKS:
-                raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
-        for traffic in self.traffic:
-            if not any(traffic.takes(device) for device in self.device):
-                raise ValueError(
-                    f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
-                )
-            lengths = (traffic.duration_ns, traffic.count, self.duration_ns, self.count)
-            if all(length is None for length in lengths):
-                raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
-            restart.check(self, traffic)
+        contradictions.check(self)
         return self
 
     @property
@@ -354,32 +335,3 @@ def mean_frame_len(frame: Frame) -> float:
     if frame == "imix":
         return sum(size * n for size, n in IMIX) / sum(n for _, n in IMIX)
     return float(frame)
-
-
-def _refuse_both(duration_ns: int | None, count: int | None) -> None:
-    if duration_ns is not None and count is not None:
-        raise ValueError("duration and count are both given; a trial ends by one of them")
-
-
-def _refuse_twice(what: str, names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two of {what} are called {name!r}; give each its own name")
-
-
-def _refuse_overlapping(tables: tuple[TrafficSpec, ...], devices: tuple[DeviceSpec, ...]) -> None:
-    """Refuse tables of one name that differ in how packets leave, or that repeat a load."""
-    first: dict[str, TrafficSpec] = {}
-    seen: set[tuple[str, Frame, str, str]] = set()
-    for table in tables:
-        if _sort_of(first.setdefault(table.name, table)) != _sort_of(table):
-            raise ValueError(f"two of traffic are called {table.name!r}; give each its own name")
-        names = [device.name for device in devices if table.takes(device)]
-        for frame, rate, name in product(table.frames, table.rates, names):
-            if (table.name, frame, rate, name) in seen:
-                raise ValueError(f"traffic {table.name}: {name} gets {frame} B at {rate} twice")
-            seen.add((table.name, frame, rate, name))
-
-
-def _sort_of(table: TrafficSpec) -> tuple[object, ...]:
-    return table.schedule, table.options, table.flows, table.both, table.rate_layer

@@ -1,0 +1,68 @@
+"""Parts of an experiment that contradict each other: refused before anything is measured."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING
+
+from taut.experiment import restart
+from taut.experiment.fields import Frame
+from taut.experiment.placed import check_places
+from taut.experiment.words import did_you_mean
+from taut.testbed.links import LINKS
+
+if TYPE_CHECKING:
+    from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
+
+
+def check(spec: "Spec") -> None:
+    """ValueError: a part of an experiment does not go with another one."""
+    refuse_two_lengths(spec.duration_ns, spec.count)
+    _refuse_twice("device", [device.name for device in spec.device])
+    _refuse_twice("host", [host.name for host in spec.host])
+    _refuse_twice("neighbour", [neighbour.name for neighbour in spec.neighbour])
+    _refuse_twice("placement", [placement.name for placement in spec.placement])
+    check_places(spec.placement, spec.device)
+    _refuse_twice("goal", [goal.name for goal in spec.goal])
+    _refuse_overlapping(spec.traffic, spec.device)
+    for kind in spec.links:
+        if kind not in LINKS:
+            raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
+    for traffic in spec.traffic:
+        if not any(traffic.takes(device) for device in spec.device):
+            raise ValueError(
+                f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
+            )
+        lengths = (traffic.duration_ns, traffic.count, spec.duration_ns, spec.count)
+        if all(length is None for length in lengths):
+            raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
+        restart.check(spec, traffic)
+
+
+def refuse_two_lengths(duration_ns: int | None, count: int | None) -> None:
+    """ValueError: a trial would end by both."""
+    if duration_ns is not None and count is not None:
+        raise ValueError("duration and count are both given; a trial ends by one of them")
+
+
+def _refuse_twice(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two of {what} are called {name!r}; give each its own name")
+
+
+def _refuse_overlapping(tables: Sequence["TrafficSpec"], devices: Sequence["DeviceSpec"]) -> None:
+    """Refuse tables of one name that differ in how packets leave, or that repeat a load."""
+    first: dict[str, TrafficSpec] = {}
+    seen: set[tuple[str, Frame, str, str]] = set()
+    for table in tables:
+        if _sort_of(first.setdefault(table.name, table)) != _sort_of(table):
+            raise ValueError(f"two of traffic are called {table.name!r}; give each its own name")
+        names = [device.name for device in devices if table.takes(device)]
+        for frame, rate, name in product(table.frames, table.rates, names):
+            if (table.name, frame, rate, name) in seen:
+                raise ValueError(f"traffic {table.name}: {name} gets {frame} B at {rate} twice")
+            seen.add((table.name, frame, rate, name))
+
+
+def _sort_of(table: "TrafficSpec") -> tuple[object, ...]:
+    return table.schedule, table.options, table.flows, table.both, table.rate_layer
