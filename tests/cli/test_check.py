@@ -116,6 +116,20 @@ def test_a_soak_is_as_long_as_it_measured(tmp_path, capsys):
     assert out.startswith("INCONCLUSIVE: 1 inconclusive of 1 requirements.")
 
 
+def test_a_latency_that_the_run_took_for_a_loss_is_not_judged(tmp_path, capsys):
+    run = make_run(tmp_path / "run", VARIANTS[:2], repetitions=1)
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["spec"]["resolved"] = {"deadline": 100_000}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+    assert run_command(["check", str(run), "--require", "max < 1ms"]) == 2
+
+    said = capsys.readouterr().err
+    assert "what takes longer than the deadline of 100 µs counts as lost" in said
+    assert run_command(["check", str(run), "--require", "max < 100us"]) in (0, 1, 3)
+    capsys.readouterr()
+
+
 def test_what_nobody_asked_is_not_judged(run, capsys):
     assert run_command(["check", run]) == 2
 

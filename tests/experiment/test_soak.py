@@ -196,6 +196,11 @@ def test_what_rows_cannot_say_is_refused_before_a_day_is_measured(require: str, 
         plan_soak(make_plan(parse_spec(TEXT)), DAY_NS, clean=[parse_requirement(rule)])
 
 
+def test_a_soak_is_not_asked_of_latencies_that_it_takes_for_losses() -> None:
+    with pytest.raises(InputError, match=r"'max < 2s': .* the deadline of 1 s counts as lost"):
+        plan_soak(make_plan(parse_spec(TEXT)), DAY_NS, clean=[parse_requirement("max < 2s")])
+
+
 def test_it_is_lost_when_no_packet_to_come_can_make_it_good() -> None:
     text = TEXT + '[require]\n"p99.9" = "< 25us"\nloss = "= 0"\n'
     soak = soak_of(text)

@@ -366,3 +366,18 @@ def test_how_long_a_search_may_go_on_changes_no_trial_it_has():
 @pytest.mark.parametrize("said", ["search.limit=1h", "search.repeats=9"])
 def test_a_search_without_a_word_of_it_in_its_file_may_get_another_limit(said):
     assert spec_hash(parse_spec(GOOD, [said])) == spec_hash(parse_spec(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("deadline", "asked", "said"),
+    [
+        ("100us", '[require]\n"p99.9" = "< 200us"\n', "requirement 'p99.9 < 200us': what takes"),
+        ("100us", '[require]\nmax = "< 1ms"\n', "the deadline of 100 µs counts as lost"),
+        ("100us", '[require]\n"within(1ms)" = ">= 99%"\n', "measure with a longer deadline"),
+        ("1s", '[[goal]]\nname = "a"\nwithin = "2s"\nshare = "99%"\n', "goal a: what takes longer"),
+    ],
+)
+def test_latencies_that_count_as_lost_are_not_asked_for(deadline: str, asked: str, said: str):
+    assert said in line_of(GOOD + asked, f"deadline={deadline}")
+
+    assert parse_spec(GOOD + asked, ["deadline=2s"])

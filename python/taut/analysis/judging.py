@@ -24,7 +24,7 @@ from taut.analysis.validity import (
     why_no_latency,
 )
 from taut.core.errors import InputError, RequirementNotMet, TautError
-from taut.core.requirement import Requirement, parse_requirement
+from taut.core.requirement import Requirement, parse_requirement, refuse_beyond
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.load import LOOPBACK, Device, Load
 from taut.records.documents.manifest import Manifest, ResolvedSpec
@@ -69,6 +69,21 @@ def required_by(run: RunDirectory) -> list[Requirement]:
     manifest = run.manifest_or_none()
     resolved = None if manifest is None else manifest.spec.resolved
     return [] if resolved is None else [parse_requirement(text) for text in resolved.require]
+
+
+def to_judge(run: RunDirectory, asked: Sequence[Requirement]) -> list[Requirement]:
+    """Give what is asked of a run, else what its experiment file asked for.
+
+    InputError: latencies above the deadline of its trials, of which nothing is known.
+    """
+    found = list(asked) or required_by(run)
+    manifest = run.manifest_or_none()
+    resolved = None if manifest is None else manifest.spec.resolved
+    # Manifests of captures do not have it.
+    deadline_ns = None if resolved is None else resolved.others.get("deadline")
+    if isinstance(deadline_ns, int):
+        refuse_beyond(found, deadline_ns)
+    return found
 
 
 def judge_run(

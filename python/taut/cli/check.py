@@ -47,7 +47,7 @@ def check(
     # Here, not above: `-h` and what is written wrong need none of it.
     from rich.console import Console
 
-    from taut.analysis.judging import judge_run, refuse_not_shown, required_by
+    from taut.analysis.judging import judge_run, refuse_not_shown, to_judge
     from taut.analysis.pairing import read_analysis
     from taut.analysis.soak_check import is_soak, judge_soak
     from taut.records.documents.json_form import plain
@@ -57,7 +57,7 @@ def check(
 
     directory = RunDirectory(run)
     directory.some_trials()
-    asked = asked or required_by(directory)
+    asked = to_judge(directory, asked)
     if not asked:
         raise InputError(
             f"{run}: nothing is required; give --require or --profile, or write [require] in the "

@@ -14,11 +14,12 @@ do not count; nor do those the generator could not send, which are no fault of t
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from taut.core.errors import InputError
-from taut.core.units import parse_duration_ns, parse_share
+from taut.core.units import format_ns, parse_duration_ns, parse_share
 
 WITH_DEADLINE = {"within": "1ms", "window": "10us..1ms", "in_a_row": "1ms", "outage": "1ms"}
 """What takes a deadline, and an example of it."""
@@ -60,6 +61,11 @@ class Requirement:
     """How long must have been measured."""
 
     @property
+    def latest_ns(self) -> float:
+        """The latency up to which packets must be told apart, in ns; 0: none is asked for."""
+        return self.limit if self.what in ("p", "max") else float(self.deadline_ns or 0)
+
+    @property
     def is_strict(self) -> bool:
         """Whether the limit itself is too much."""
         return self.operator in ("<", ">")
@@ -86,6 +92,17 @@ def parse_requirement(text: str) -> Requirement:
         return replace(found, least_ns=0 if least is None else parse_duration_ns(least))
     except InputError as error:
         raise _refused(text, str(error)) from error
+
+
+def refuse_beyond(asked: Iterable[Requirement], deadline_ns: int) -> None:
+    """InputError: one asks of latencies beyond those that a trial waited for."""
+    for one in asked:
+        if one.latest_ns > deadline_ns:
+            raise _refused(
+                one.text,
+                f"what takes longer than the deadline of {format_ns(deadline_ns)} counts as lost; "
+                "measure with a longer deadline, or ask for less",
+            )
 
 
 def _with_deadline(found: Requirement, text: str) -> Requirement:

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
+from taut.core.errors import InputError
+from taut.core.requirement import parse_requirement, refuse_beyond
+from taut.core.units import format_ns
 from taut.experiment import restart
 from taut.experiment.fields import Frame
 from taut.experiment.placed import check_places
@@ -36,12 +39,27 @@ def check(spec: "Spec") -> None:
         if all(length is None for length in lengths):
             raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
         restart.check(spec, traffic)
+    _refuse_beyond_deadline(spec)
 
 
 def refuse_two_lengths(duration_ns: int | None, count: int | None) -> None:
     """ValueError: a trial would end by both."""
     if duration_ns is not None and count is not None:
         raise ValueError("duration and count are both given; a trial ends by one of them")
+
+
+def _refuse_beyond_deadline(spec: "Spec") -> None:
+    """Refuse to ask of latencies that a trial takes for losses."""
+    for goal in spec.goal:
+        if goal.within_ns is not None and goal.within_ns > spec.deadline_ns:
+            raise ValueError(
+                f"goal {goal.name}: what takes longer than the deadline of "
+                f"{format_ns(spec.deadline_ns)} counts as lost; lengthen it, or shorten within"
+            )
+    try:
+        refuse_beyond(map(parse_requirement, spec.require), spec.deadline_ns)
+    except InputError as error:
+        raise ValueError(f"require: {error}") from None
 
 
 def _refuse_twice(what: str, names: list[str]) -> None:

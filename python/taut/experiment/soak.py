@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taut.core.errors import InputError
-from taut.core.requirement import Requirement, parse_requirement
+from taut.core.requirement import Requirement, parse_requirement, refuse_beyond
 from taut.core.units import format_ns
 from taut.experiment.fields import MAX_TRIAL_NS, Trace
 from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
@@ -141,6 +141,7 @@ def plan_soak(
         )
     requirements = tuple(parse_requirement(text) for text in spec.require)
     _refuse_unsaid([*requirements, *clean])
+    refuse_beyond([*requirements, *clean], spec.deadline_ns)
     one = trial.traffic.model_copy(update={"frames": (trial.frame,), "rates": (trial.rate,)})
     record = "none" if trial.record == "none" else "tail"
     # Of the file only what is measured: a resumed soak must be of the same device and load.
