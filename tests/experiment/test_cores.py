@@ -132,6 +132,22 @@ def test_with_three_the_writers_core_is_tauts_too():
     assert (two.runner, two.writer, two.generator, two.device) == (0, 1, 0, 1)
 
 
+@pytest.mark.parametrize("n_hops", [1, 2])
+def test_the_writer_gets_no_core_of_the_device_while_there_are_others(n_hops):
+    asked = CoreSpec(device=1, writer=1)
+
+    with pytest.raises(InputError, match=r"cores\.writer: core 1 is under test, .*core 0 then"):
+        assign_cores(asked, Topology((0, 1, 2, 3)), n_hops)
+
+
+def test_with_two_a_writer_on_the_device_s_core_is_said():
+    cores = assign_cores(CoreSpec(device=1, writer=1), Topology((0, 1)))
+
+    assert (cores.device, cores.writer) == (1, 1)
+    assert cores.notes[0].startswith("only 2 cores: taut runs on the generator's core 0")
+    assert cores.notes[1].startswith("the writer of records runs on the device's core 1: they")
+
+
 def test_no_helper_works_where_another_measurement_runs():
     cores = assign_cores(AUTO, Topology((0, 1, 2, 3, 4), busy=frozenset({0, 1})))
 

@@ -125,6 +125,11 @@ def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
     writer = asked.writer if asked.writer != "auto" else runner
     further = _further(free, [generator, device], n_hops - 1, topology)
     cores = Cores(generator, device, writer, runner, further)
+    if writer in cores.of_device(n_hops) and runner not in cores.measured:
+        raise InputError(
+            f"cores.writer: core {writer} is under test, and writing would disturb it; leave it "
+            f"out (core {runner} then), or name another"
+        )
     taken = {*cores.measured, runner, writer, *topology.busy}
     return replace(
         cores,
@@ -229,11 +234,18 @@ def _notes(cores: Cores, topology: Topology, n_hops: int) -> list[str]:
     if not cores.shared and cores.runner == cores.generator:
         n_cores = f"only {len(topology.usable)} cores"
         lacks = "others measure on the rest" if _is_crowded(topology, n_hops) else n_cores
+        has_writer = cores.writer == cores.generator
+        who = "taut and the writer of records run" if has_writer else "taut runs"
         notes.append(
-            f"{lacks}: taut and the writer of records run on the "
-            f"generator's core {cores.generator}; their stalls are logged as the generator's"
+            f"{lacks}: {who} on the generator's core {cores.generator}; their stalls are logged as "
+            "the generator's"
         )
     of_hops = cores.of_device(n_hops)
+    if cores.writer in of_hops and not cores.shared:
+        notes.append(
+            f"the writer of records runs on the device's core {cores.writer}: they take turns "
+            "there, and what it takes is told as the device's"
+        )
     if len(of_hops) < n_hops:
         notes.append(
             f"too few cores: the {n_hops} hops of a chain take turns on {len(of_hops)} "
