@@ -322,6 +322,7 @@ def test_states_of_the_host_are_read():
         ('[{name = "a", profile = "most"}]', "'most'"),
         ('[{name = "a", profile = "minimal", only = ["R06"]}]', "profile and only are both given"),
         ('[{name = "a", without = ["R06"]}]', "without leaves out of nothing"),
+        ('[{name = "as found", only = ["R06"]}]', "names the host that nothing is changed of"),
         ('[{name = "A/b"}]', "is no name here"),
     ],
 )

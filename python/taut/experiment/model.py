@@ -135,7 +135,7 @@ from taut.host.checks import CHECKS
 from taut.host.plan import check_names
 from taut.host.state import HostState
 from taut.records.documents.load import LOOPBACK
-from taut.records.documents.trial import BARE
+from taut.records.documents.trial import AS_FOUND, BARE
 from taut.testbed.links import LINKS
 
 IMIX = ((64, 7), (570, 4), (1518, 1))
@@ -225,6 +225,11 @@ class HostSpec(Model):
             raise ValueError(
                 f"host {self.name!r}: profile and only are both given; take one (only names checks "
                 "or remedies whatever the profile)"
+            )
+        if self.name == AS_FOUND and not self.is_as_found:
+            raise ValueError(
+                f"host {self.name!r}: names the host that nothing is changed of, which others are "
+                "compared with; give it another name"
             )
         if self.without and self.profile is None and self.only is None:
             raise ValueError(
