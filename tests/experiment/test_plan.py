@@ -6,7 +6,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.experiment.model import Spec, mean_frame_len
-from taut.experiment.plan import derive_seed, make_plan
+from taut.experiment.plan import derive_seed, make_plan, unloaded
 from taut.experiment.spec import parse_spec
 
 
@@ -38,6 +38,13 @@ def test_the_matrix_is_complete_and_has_a_floor_for_each_load():
 
 def test_floor_can_be_left_out():
     assert {t.device.name for t in make_plan(spec_of(floor="false")).trials} == {"a", "b"}
+
+
+def test_a_device_that_no_load_is_for_is_told():
+    one = spec_of(**{"traffic.0.devices": '["b"]'})
+
+    assert unloaded(spec_of()) == []
+    assert unloaded(one) == ["device a: no [[traffic]] takes it, so it is not measured"]
 
 
 def test_two_devices_run_a_b_b_a():

@@ -95,6 +95,11 @@ def test_there_are_examples():
         ),
         ('transmit = "buffered:32,100us"', 'wait = "nap"', "wait 'nap': unknown; known are poll"),
         ("[[traffic]]", '[[traffic]]\ndevices = ["x*"]', "devices ['x*'] matches no device"),
+        (
+            "[[traffic]]",
+            '[[traffic]]\ndevices = ["taut_forward", "bufered"]',
+            "traffic constant: devices: no device 'bufered'; did you mean 'buffered'?",
+        ),
         ('rates = ["10kpps", "5Mbps"]', "", "traffic[0].rates: missing"),
         ("rates = [", "flows = 0\nrates = [", "traffic[0].flows: 0: "),
         ('name = "good"', 'name = "a/b"', "name: 'a/b' is no name here"),

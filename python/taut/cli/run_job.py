@@ -18,7 +18,7 @@ from taut.core.timings import stage
 from taut.core.units import duration_words, length_words
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
-from taut.experiment.plan import Plan
+from taut.experiment.plan import Plan, unloaded
 from taut.experiment.preflight import require
 from taut.experiment.room import disk_bytes
 from taut.experiment.run_manifest import Origin
@@ -46,7 +46,7 @@ def print_plan(plan: Plan, out: Path) -> None:
         print_paragraph(console, f"{trial.name}  {length}, {words}", hanging=INDENT)
     lines = [
         f"Cores: {cores.why}.",
-        *(f"warning: {warning}" for warning in cores.notes),
+        *(f"warning: {warning}" for warning in (*cores.notes, *unloaded(plan.spec))),
         f"Disk: {_disk_words(plan, out)}.",
         f"{len(plan.trials)} trials, about {duration_words(plan.total_ns)}",
     ]

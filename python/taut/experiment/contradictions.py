@@ -31,10 +31,7 @@ def check(spec: "Spec") -> None:
         if kind not in LINKS:
             raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
     for traffic in spec.traffic:
-        if not any(traffic.takes(device) for device in spec.device):
-            raise ValueError(
-                f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
-            )
+        _refuse_unknown(traffic, spec.device)
         lengths = (traffic.duration_ns, traffic.count, spec.duration_ns, spec.count)
         if all(length is None for length in lengths):
             raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
@@ -46,6 +43,19 @@ def refuse_two_lengths(duration_ns: int | None, count: int | None) -> None:
     """ValueError: a trial would end by both."""
     if duration_ns is not None and count is not None:
         raise ValueError("duration and count are both given; a trial ends by one of them")
+
+
+def _refuse_unknown(traffic: "TrafficSpec", devices: Sequence["DeviceSpec"]) -> None:
+    """Refuse a load that no device gets, and a device's name in it that is none's."""
+    if not any(map(traffic.takes, devices)):
+        raise ValueError(
+            f"traffic {traffic.name}: devices {list(traffic.devices)} matches no device"
+        )
+    names = [device.name for device in devices]
+    for name in traffic.devices:
+        if name not in names and not set(name) & set("*?["):
+            hint = did_you_mean(name, names)
+            raise ValueError(f"traffic {traffic.name}: devices: no device {name!r}{hint}")
 
 
 def _refuse_beyond_deadline(spec: "Spec") -> None:

@@ -175,6 +175,15 @@ def _load(spec: Spec, traffic: TrafficSpec, frame: Frame, rate: str) -> _Load:
     return _Load(traffic, frame, rate, n_repetitions, (*own, *devices))
 
 
+def unloaded(spec: Spec) -> list[str]:
+    """Say which devices no load is for, as where --set narrows one: they are not measured."""
+    return [
+        f"device {device.name}: no [[traffic]] takes it, so it is not measured"
+        for device in spec.device
+        if not any(traffic.takes(device) for traffic in spec.traffic)
+    ]
+
+
 def floors_of(spec: Spec, traffic: TrafficSpec, devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     """Give the loopbacks that are measured beside devices under a load.
 

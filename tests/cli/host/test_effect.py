@@ -75,6 +75,20 @@ def test_states_of_the_host_in_the_file_are_refused(
     assert "take it out of the file" in capsys.readouterr().err
 
 
+def test_a_device_without_a_load_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "spec.toml"
+    device = '[[device]]\ndriver = "taut_forward"\n'
+    file.write_text(
+        f'name = "e"\nduration = "1s"\n{device}name = "eager"\n{device}name = "buffered"\n'
+        '[[traffic]]\nrates = ["10kpps"]\ndevices = ["eager"]\n'
+    )
+
+    assert run_command(["host", "effect", "R24", "--spec", str(file), "--device", "buffered"]) == 2
+    assert "--device buffered: no [[traffic]] of the experiment" in capsys.readouterr().err
+
+
 def test_without_root_nothing_is_changed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

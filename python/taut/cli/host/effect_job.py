@@ -188,6 +188,10 @@ def _of_device(spec: Spec, name: str | None) -> Spec:
         hint = did_you_mean(name, [device.name for device in spec.device])
         raise InputError(f"--device {name}: the experiment has no such device{hint}")
     traffic = tuple(traffic for traffic in spec.traffic if traffic.takes(kept[0]))
+    if not traffic:
+        raise InputError(
+            f"--device {name}: no [[traffic]] of the experiment takes it; name it in devices of one"
+        )
     return spec.model_copy(update={"device": kept, "traffic": traffic})
 
 
