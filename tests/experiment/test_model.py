@@ -28,3 +28,17 @@ def test_a_time_that_no_trial_takes_is_refused_before_the_run(key: str) -> None:
 
     with pytest.raises(InputError, match=f"{key}: longer than a day"):
         parse_spec(f'name = "long"\n{text}{DEVICE_AND_LOAD}')
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("repetitions", "count", "seed", "cores.device", "traffic.0.flows", "search.repeats"),
+        *("rfc.tags", "traffic.0.options.size", "device.0.options.burst"),
+    ],
+)
+def test_a_truth_value_is_no_number(key: str) -> None:
+    forwarder = DEVICE_AND_LOAD.replace("loopback", "taut_forward")
+
+    with pytest.raises(InputError, match="True: input should be a valid"):
+        parse_spec(f'name = "typed"\n{forwarder}', [f"{key}=true"])

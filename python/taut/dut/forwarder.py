@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import Field, PrivateAttr, StrictInt, ValidationInfo, field_validator
 
 from taut.binaries.describe import describe
 from taut.core.asked import Asked, Option, check_understood, misunderstood, to_arguments
@@ -57,8 +57,8 @@ class TautForwardOptions(DriverOptions):
         description="what it does while no packet comes: poll, interrupt (sleep until one does), or"
         " adaptive[:TIME] (look for TIME first, or as long as the gaps between packets suggest)",
     )
-    burst: int = Field(32, ge=1, le=256, description="most packets taken from a port at once")
-    hold: int | None = Field(
+    burst: StrictInt = Field(32, ge=1, le=256, description="most packets taken from a port at once")
+    hold: StrictInt | None = Field(
         None,
         ge=1,
         le=1 << 20,

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 AUTO: Literal["auto"] = "auto"
 
-StampEvery: TypeAlias = Annotated[int, Field(ge=0, le=0xFFFFFFFF)] | Literal["auto"]
+StampEvery: TypeAlias = Annotated[StrictInt, Field(ge=0, le=0xFFFFFFFF)] | Literal["auto"]
 """One packet in so many; 0: none; auto: as many as MOST_STAMPED allows."""
 
 MOST_STAMPED = 1 << 17

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt
 
 from taut.core.errors import InputError
 from taut.core.requirement_profiles import all_requirements
@@ -82,7 +82,7 @@ RateText = Annotated[str, BeforeValidator(_explained(spell_rate))]
 FrameSize = Annotated[Frame, BeforeValidator(_is_frame)]
 TraceMode = Annotated[Trace, BeforeValidator(_trace_word)]
 Name = Annotated[str, Field(pattern=_NAME)]
-Core = Annotated[int, Field(ge=0)] | Literal["auto"]
+Core = Annotated[StrictInt, Field(ge=0)] | Literal["auto"]
 
 
 def _share(value: object) -> object:

@@ -6,7 +6,7 @@ of them until a load is judged, half of which may lose more than the goal allows
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from taut.core.errors import InputError
 from taut.core.units import parse_rate
@@ -89,7 +89,7 @@ class SearchSpec(Model):
     least: RateText = Field(default="1kpps", alias="min")
     most: RateText = Field(default="20Mpps", alias="max")
     limit_ns: TrialNs = Field(default=1200 * _SECOND_NS, alias="limit")
-    repeats: int = Field(default=3, ge=0, le=100)
+    repeats: StrictInt = Field(default=3, ge=0, le=100)
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:

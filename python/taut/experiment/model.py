@@ -105,7 +105,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError, ValidationInfo, model_validator
+from pydantic import (
+    Field,
+    StrictFloat,
+    StrictInt,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
@@ -259,17 +266,17 @@ class TrafficSpec(Model):
 
     name: Name = ""
     schedule: str = Field("constant", pattern=r"^[a-z0-9_]+$")
-    options: dict[str, str | int | float] = Field(default_factory=dict)
+    options: dict[str, str | StrictInt | StrictFloat] = Field(default_factory=dict)
     frames: tuple[FrameSize, ...] = Field((64,), min_length=1)
     rates: tuple[RateText, ...] = Field(min_length=1)
     rate_layer: Literal["l1", "l2"] = "l2"
-    flows: int = Field(1, ge=1, le=64_512)
+    flows: StrictInt = Field(1, ge=1, le=64_512)
     both: bool = False
     devices: tuple[str, ...] = ("*",)
     duration_ns: TrialNs | None = Field(None, alias="duration")
-    count: int | None = Field(None, ge=1)
+    count: StrictInt | None = Field(None, ge=1)
     warm_up_ns: DurationNs | None = Field(None, alias="warm_up")
-    repetitions: int | None = Field(None, ge=1)
+    repetitions: StrictInt | None = Field(None, ge=1)
     record: Record | None = None
     trace: Literal["off"] | None = None
     floor: bool | None = None
@@ -301,10 +308,10 @@ class Spec(Model):
     """An experiment file after validation; plan.py makes trials of it."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
-    seed: int = Field(1, ge=0, lt=1 << 63)
-    repetitions: int = Field(1, ge=1)
+    seed: StrictInt = Field(1, ge=0, lt=1 << 63)
+    repetitions: StrictInt = Field(1, ge=1)
     duration_ns: TrialNs | None = Field(None, alias="duration")
-    count: int | None = Field(None, ge=1)
+    count: StrictInt | None = Field(None, ge=1)
     warm_up_ns: DurationNs = Field(1_000_000_000, alias="warm_up")
     deadline_ns: TrialNs = Field(1_000_000_000, alias="deadline")
     gap_threshold_ns: TrialNs | None = Field(None, alias="gap_threshold")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictInt, model_validator
 
 from taut.core.cpus import CpuSet, parse_cpu_list
 from taut.core.errors import InputError
@@ -23,7 +23,7 @@ class NeighbourSpec(Model):
     kind: str
     name: Name = Field("", validate_default=False)
     cores: str = "others"
-    workers: int = Field(1, ge=1, le=64)
+    workers: StrictInt = Field(1, ge=1, le=64)
 
     @model_validator(mode="before")
     @classmethod

@@ -6,7 +6,7 @@ What differs from the RFC's own form is said in words, wherever results stand.
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from taut.core.errors import InputError
 from taut.core.units import format_ns
@@ -105,7 +105,7 @@ class RfcSpec(Model):
     """How long the last packets are waited for."""
     settle_ns: DurationNs | None = Field(default=None, alias="settle")
     """Pause before each trial."""
-    repeats: int | None = Field(default=None, ge=0, le=100)
+    repeats: StrictInt | None = Field(default=None, ge=0, le=100)
     """Of a trial in which the generator was held up."""
     trial_ns: TrialNs | None = Field(default=None, alias="trial")
     """Of a trial of throughput, and of loss."""
@@ -115,9 +115,9 @@ class RfcSpec(Model):
     """Of a latency trial."""
     tag_after_ns: DurationNs | None = Field(default=None, alias="tag_after")
     """From when on packets count as tagged."""
-    tags: int | None = Field(default=None, ge=1, le=1_000_000)
+    tags: StrictInt | None = Field(default=None, ge=1, le=1_000_000)
     """Of each latency trial."""
-    repetitions: int | None = Field(default=None, ge=1, le=1000)
+    repetitions: StrictInt | None = Field(default=None, ge=1, le=1000)
     """Of the latency trial."""
     loss_step: Share | None = Field(default=None, gt=0, lt=1)
     """From one load of the loss test to the next."""
@@ -125,19 +125,19 @@ class RfcSpec(Model):
     """How long the device gets too much."""
     recovery_ns: TrialNs | None = Field(default=None, alias="recovery")
     """How long it is watched afterwards."""
-    recoveries: int | None = Field(default=None, ge=1, le=1000)
+    recoveries: StrictInt | None = Field(default=None, ge=1, le=1000)
     """How often the device is overloaded."""
     before_reset_ns: TrialNs | None = Field(default=None, alias="before_reset")
     """Load before the device is restarted."""
     after_reset_ns: TrialNs | None = Field(default=None, alias="after_reset")
     """How long it is watched afterwards."""
-    resets: int | None = Field(default=None, ge=1, le=1000)
+    resets: StrictInt | None = Field(default=None, ge=1, le=1000)
     """How often the device is restarted."""
     burst_most_ns: TrialNs | None = Field(default=None, alias="burst_most")
     """How long the longest burst may take."""
     burst_step: Share | None = Field(default=None, gt=0, lt=1)
     """How near the bounds of a burst's length come to each other."""
-    bursts: int | None = Field(default=None, ge=1, le=1000)
+    bursts: StrictInt | None = Field(default=None, ge=1, le=1000)
     """How often that is searched."""
 
 

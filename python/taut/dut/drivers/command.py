@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, cast
 
-from pydantic import Field, field_validator
+from pydantic import Field, StrictInt, field_validator
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError, TrialError
@@ -48,7 +48,7 @@ class CommandOptions(DriverOptions):
     ready_delay: str = Field("500ms", description="how long to wait where no `ready` is given")
     stop_signal: str = Field("SIGINT", description="signal that ends it politely")
     version: str = Field("unknown", description="its version, for the results")
-    hugepages: int = Field(0, ge=0, description="hugepages of 2 MB it wants")
+    hugepages: StrictInt = Field(0, ge=0, description="hugepages of 2 MB it wants")
     waits: Waiting = Field(
         Waiting.SLEEPS,
         description="polls or sleeps: what it does while no packet comes; decides what"

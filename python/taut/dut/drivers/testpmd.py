@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from taut.core.cpus import CpuSet
 from taut.dut.dpdk import HUGEPAGES, memory_arguments, port_arguments
@@ -31,7 +31,7 @@ class TestpmdOptions(DriverOptions):
 
     __test__ = False  # the name looks like a test to pytest
 
-    burst: int = Field(32, ge=1, le=512, description="most packets taken from a port at once")
+    burst: StrictInt = Field(32, ge=1, le=512, description="most packets taken from a port at once")
     forward_mode: Literal["io", "macswap"] = Field(
         "io", description="io: as they are; macswap: with the MAC addresses swapped"
     )

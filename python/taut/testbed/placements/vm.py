@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
-from pydantic import Field
+from pydantic import Field, StrictInt
 
 from taut.core.cpus import format_cpu_list
 from taut.records.documents.trial import Guest
@@ -54,8 +54,8 @@ class VmOptions(PlacementOptions):
         description="of the guest's kernel: recommended (what `taut host cmdline` says for a guest"
         " with this poll core), none, or a text of your own",
     )
-    memory_mib: int = Field(512, ge=256, le=65536, description="memory of the guest")
-    cpus: int = Field(2, ge=2, le=16, description="virtual CPUs; the device has the last one")
+    memory_mib: StrictInt = Field(512, ge=256, le=65536, description="memory of the guest")
+    cpus: StrictInt = Field(2, ge=2, le=16, description="virtual CPUs; the device has the last one")
     accelerator: Literal["auto", "kvm", "tcg"] = Field(
         "auto", description="auto: KVM where a guest comes up by it, else emulation (tcg)"
     )
