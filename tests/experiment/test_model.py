@@ -31,6 +31,23 @@ def test_a_time_that_no_trial_takes_is_refused_before_the_run(key: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        ("count = 100_000_000", "traffic constant: 100000000 packets take longer than a day"),
+        (f"count = 1{'0' * 400}", "count: "),
+        ('duration = "1s"\nrepetitions = 1_000_000_000', "repetitions: 1000000000: "),
+    ],
+)
+def test_a_run_that_no_machine_ends_is_refused(length: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_spec(f'name = "long"\n{length}\n{DEVICE_AND_LOAD}')
+
+
+def test_a_day_of_packets_is_taken() -> None:
+    assert parse_spec(f'name = "long"\ncount = 86_400_000\n{DEVICE_AND_LOAD}').count == 86_400_000
+
+
+@pytest.mark.parametrize(
     "key",
     [
         *("repetitions", "count", "seed", "cores.device", "traffic.0.flows", "search.repeats"),

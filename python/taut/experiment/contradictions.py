@@ -8,7 +8,7 @@ from taut.core.errors import InputError
 from taut.core.requirement import parse_requirement, refuse_beyond
 from taut.core.units import format_ns
 from taut.experiment import restart
-from taut.experiment.fields import Frame
+from taut.experiment.fields import MAX_TRIAL_NS, Frame
 from taut.experiment.placed import check_places
 from taut.experiment.words import did_you_mean
 from taut.testbed.links import LINKS
@@ -35,6 +35,7 @@ def check(spec: "Spec") -> None:
         lengths = (traffic.duration_ns, traffic.count, spec.duration_ns, spec.count)
         if all(length is None for length in lengths):
             raise ValueError(f"traffic {traffic.name}: no length; give duration or count")
+        _refuse_long(spec, traffic)
         restart.check(spec, traffic)
     _refuse_beyond_deadline(spec)
 
@@ -56,6 +57,17 @@ def _refuse_unknown(traffic: "TrafficSpec", devices: Sequence["DeviceSpec"]) -> 
         if name not in names and not set(name) & set("*?["):
             hint = did_you_mean(name, names)
             raise ValueError(f"traffic {traffic.name}: devices: no device {name!r}{hint}")
+
+
+def _refuse_long(spec: "Spec", traffic: "TrafficSpec") -> None:
+    """Refuse a count of packets that takes longer than a trial can."""
+    is_own = traffic.duration_ns is not None or traffic.count is not None
+    count = traffic.count if is_own else spec.count
+    if count is not None and count / traffic.least_pps > MAX_TRIAL_NS / 1e9:
+        raise ValueError(
+            f"traffic {traffic.name}: {count} packets take longer than a day, which is the most a "
+            "trial can take; send fewer, or faster"
+        )
 
 
 def _refuse_beyond_deadline(spec: "Spec") -> None:

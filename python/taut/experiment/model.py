@@ -148,6 +148,9 @@ from taut.testbed.links import LINKS
 IMIX = ((64, 7), (570, 4), (1518, 1))
 """Simple IMIX: length and share (dataplane/traffic/frame_mix.c sends it)."""
 
+MOST_REPETITIONS = 100_000
+"""More than a day of trials, however short; each is planned before the first one runs."""
+
 _STATE_NAME = r"^[a-z0-9][a-z0-9_. +-]*$"
 
 
@@ -274,9 +277,9 @@ class TrafficSpec(Model):
     both: bool = False
     devices: tuple[str, ...] = ("*",)
     duration_ns: TrialNs | None = Field(None, alias="duration")
-    count: StrictInt | None = Field(None, ge=1)
+    count: StrictInt | None = Field(None, ge=1, lt=1 << 64)
     warm_up_ns: DurationNs | None = Field(None, alias="warm_up")
-    repetitions: StrictInt | None = Field(None, ge=1)
+    repetitions: StrictInt | None = Field(None, ge=1, le=MOST_REPETITIONS)
     record: Record | None = None
     trace: Literal["off"] | None = None
     floor: bool | None = None
@@ -299,6 +302,14 @@ class TrafficSpec(Model):
                 raise ValueError(f"{error} (frames of {frame})") from None
         return self
 
+    @property
+    def least_pps(self) -> float:
+        """The lowest of its rates, in packets per second of each direction."""
+        return min(
+            offered_pps(rate, mean_frame_len(frame), self.rate_layer)
+            for frame, rate in product(self.frames, self.rates)
+        )
+
     def takes(self, device: DeviceSpec) -> bool:
         """Whether a device gets this load."""
         return any(fnmatchcase(device.name, pattern) for pattern in self.devices)
@@ -309,9 +320,9 @@ class Spec(Model):
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
     seed: StrictInt = Field(1, ge=0, lt=1 << 63)
-    repetitions: StrictInt = Field(1, ge=1)
+    repetitions: StrictInt = Field(1, ge=1, le=MOST_REPETITIONS)
     duration_ns: TrialNs | None = Field(None, alias="duration")
-    count: StrictInt | None = Field(None, ge=1)
+    count: StrictInt | None = Field(None, ge=1, lt=1 << 64)
     warm_up_ns: DurationNs = Field(1_000_000_000, alias="warm_up")
     deadline_ns: TrialNs = Field(1_000_000_000, alias="deadline")
     gap_threshold_ns: TrialNs | None = Field(None, alias="gap_threshold")
