@@ -348,6 +348,16 @@ def test_a_requirement_that_is_none_is_named_in_its_line():
     assert "requirement 'p99.9 25us': not a requirement" in message
 
 
+def test_a_list_of_requirements_is_read_like_a_table():
+    asked = 'require = ["p99 < 25us", "loss = 0"]\n'
+
+    assert parse_spec(asked + GOOD).require == ("p99 < 25us", "loss = 0")
+    assert parse_spec(GOOD, ["require=p99 < 25us"]).require == ("p99 < 25us",)
+    message = line_of('require = ["loss = 0", "p99 < 25"]\n' + GOOD)
+    assert message.startswith("f.toml:1:1: require: requirement 'p99 < 25': ")
+    assert "requirement 'p99 < 25': " in line_of(GOOD, "require=p99 < 25")
+
+
 def test_what_is_required_changes_no_measurement():
     asked = GOOD + '[require]\nloss = "= 0"\n'
 

@@ -107,13 +107,17 @@ class Model(BaseModel):
 
 
 def _requirements(given: object) -> object:
-    """Take a table of requirements as the texts that `taut check` reads; each is checked."""
-    if not isinstance(given, Mapping):
+    """Take requirements as the texts that `taut check` reads, each checked: a table or a list."""
+    profiles: object = []
+    if isinstance(given, Mapping):
+        rules = {str(key): value for key, value in given.items()}
+        profiles = rules.pop("profile", [])
+        texts = [f"{key} {value}" for key, value in rules.items()]
+    elif isinstance(given, list | tuple):
+        texts = [str(text) for text in given]
+    else:
         return given
-    rules = {str(key): value for key, value in given.items()}
-    profiles = rules.pop("profile", [])
     profiles = profiles if isinstance(profiles, list) else [profiles]
-    texts = [f"{key} {value}" for key, value in rules.items()]
     try:
         return tuple(one.text for one in all_requirements(texts, [str(p) for p in profiles]))
     except InputError as error:
