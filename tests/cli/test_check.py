@@ -1,6 +1,7 @@
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,9 @@ from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
 from made_soak import row
 from made_soak_run import make_soak_run
 from taut.cli.main import run_command
+from taut.cli.run_job import check_required
+from taut.core.errors import RequirementNotMet
+from taut.records.rundir import RunDirectory
 
 CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
 
@@ -128,6 +132,14 @@ def test_a_latency_that_the_run_took_for_a_loss_is_not_judged(tmp_path, capsys):
     assert "what takes longer than the deadline of 100 µs counts as lost" in said
     assert run_command(["check", str(run), "--require", "max < 100us"]) in (0, 1, 3)
     capsys.readouterr()
+
+
+def test_a_run_is_judged_by_what_its_plan_requires_not_its_first_manifest(run, capsys):
+    check_required(RunDirectory(Path(run)), ["p99 < 25us"], as_json=False)
+
+    assert capsys.readouterr().out.startswith("PASS: 1 pass of 1 requirements.")
+    with pytest.raises(RequirementNotMet, match="1 of 1 requirements"):
+        check_required(RunDirectory(Path(run)), ["p99 < 1us"], as_json=True)
 
 
 def test_what_nobody_asked_is_not_judged(run, capsys):

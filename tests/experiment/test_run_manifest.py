@@ -1,10 +1,12 @@
 """What a run's manifest says of a resumed run: the machine of each part."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from taut.analysis.judging import required_by
 from taut.core.files import write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import make_plan
@@ -33,13 +35,15 @@ def described(tmp_path: Path):
     run = RunDirectory(tmp_path / "run")
     run.trials_path.mkdir(parents=True)
 
-    def on(processor: str, kernel: str, cores: Cores = CORES) -> tuple[list[str], RunDirectory]:
+    def on(
+        processor: str, kernel: str, cores: Cores = CORES, asked: Sequence[str] = ()
+    ) -> tuple[list[str], RunDirectory]:
         proc = tmp_path / "machine" / "proc"
         (proc / "sys/kernel").mkdir(parents=True, exist_ok=True)
         (proc / "cpuinfo").write_text(f"model name : {processor}\n")
         (proc / "sys/kernel/osrelease").write_text(f"{kernel}\n")
         host = Host(tmp_path / "machine")
-        plan = make_plan(parse_spec(SPEC))
+        plan = make_plan(parse_spec(SPEC, asked))
         return describe_run(run, plan, NO_ORIGIN, host, cores, ["as ever"], []), run
 
     return on
@@ -52,6 +56,14 @@ def test_a_run_resumed_on_another_machine_says_so(described):
 
     assert said == ["resumed: processor another, before one: this run has trials of both"]
     assert run.manifest().warnings == ("as ever", *said)
+
+
+def test_a_resumed_run_is_judged_by_what_is_required_now(described):
+    described("one", "6.1")
+    _, run = described("one", "6.1", asked=["require=loss = 0"])
+
+    assert [one.text for one in required_by(run)] == ["loss = 0"]
+    assert len(run.manifest().resumed or ()) == 1
 
 
 def test_a_run_is_compared_with_where_it_measured_last(described):

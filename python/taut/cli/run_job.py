@@ -3,7 +3,7 @@
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
 from taut.cli.unread import tell
 from taut.core.errors import InterruptedRun
+from taut.core.requirement import parse_requirement
 from taut.core.timings import stage
 from taut.core.units import duration_words, length_words
 from taut.experiment import tracing
@@ -116,18 +117,18 @@ def run_and_report(
         how = f"in {out}" if resume is None else f"complete them: --out {out} --resume"
         raise InterruptedRun(f"interrupted; whole trials are kept, {how}")
     if plan.spec.require:
-        check_required(run, as_json=as_json)
+        check_required(run, plan.spec.require, as_json=as_json)
     if n_failed:
         raise some_failed(n_failed, out)
 
 
-def check_required(run: RunDirectory, *, as_json: bool) -> None:
-    """Judge an analysed run by what its experiment requires; RequirementNotMet where one fails."""
-    from taut.analysis.judging import judge_run, refuse_failed, required_by
+def check_required(run: RunDirectory, required: Sequence[str], *, as_json: bool) -> None:
+    """Judge an analysed run by what is required; RequirementNotMet where one fails."""
+    from taut.analysis.judging import judge_run, refuse_failed
     from taut.analysis.pairing import read_analysis
     from taut.report.requirements import print_requirements
 
-    judged = judge_run(run, read_analysis(run), required_by(run))
+    judged = judge_run(run, read_analysis(run), [parse_requirement(text) for text in required])
     if not as_json:
         print_requirements(judged, Console())
     refuse_failed(judged)

@@ -53,7 +53,7 @@ def describe_run(
 ) -> list[str]:
     """Write manifest.json of a run that is about to measure; give further warnings, in it too.
 
-    A resumed run keeps the first one and appends what differs now.
+    A resumed run keeps the first one, with what is required now, and appends what differs.
     """
     document = make_manifest(
         host=fingerprint(host, _pci_addresses(plan)),
@@ -128,12 +128,21 @@ def _digest(programs: Mapping[str, Program | None]) -> str:
 
 
 def _resumed(first: Manifest, now: Manifest) -> Manifest:
-    """Keep the first one, with the circumstances and warnings of now added."""
+    """Keep the first one, with the circumstances and warnings of now added.
+
+    What is required changes nothing that was measured: the newest counts.
+    """
     names = (field.name for field in fields(Circumstances))
     again = Circumstances(**{name: getattr(now, name) for name in names})
     added = [warning for warning in now.warnings if warning not in first.warnings]
+    spec = first.spec
+    if spec.resolved is not None and now.spec.resolved is not None:
+        spec = replace(spec, resolved=replace(spec.resolved, require=now.spec.resolved.require))
     return replace(
-        first, resumed=(*(first.resumed or ()), again), warnings=(*first.warnings, *added)
+        first,
+        spec=spec,
+        resumed=(*(first.resumed or ()), again),
+        warnings=(*first.warnings, *added),
     )
 
 
