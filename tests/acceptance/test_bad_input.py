@@ -167,7 +167,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.alone
 @pytest.mark.root
 def test_a_full_disk_fails_the_trial_and_leaves_the_earlier_one(small_disk: Path):
-    spec = SPEC + '[[traffic]]\nname = "much"\nrates = ["500kpps"]\nduration = "3s"\n'
+    # Half of what it is taken for has room, or it would not be begun.
+    spec = SPEC + '[[traffic]]\nname = "much"\nrates = ["500kpps"]\nduration = "1200ms"\n'
 
     run = run_taut(small_disk, spec)
 

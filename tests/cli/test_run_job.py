@@ -1,15 +1,20 @@
 """What a measured run is made into."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from made_run import VARIANTS, make_run
+from taut.cli import run_job as module
 from taut.cli.options import core_overrides
-from taut.cli.run_job import finish, print_plan
+from taut.cli.run_job import finish, print_plan, run_and_report
+from taut.core.errors import InputError
 from taut.experiment.model import CoreSpec
 from taut.experiment.plan import make_plan
+from taut.experiment.room import disk_bytes
+from taut.experiment.run_manifest import NO_ORIGIN
 from taut.experiment.spec import parse_spec
 from taut.records.rundir import RunDirectory
 from terminal import WIDE, Terminal
@@ -47,6 +52,39 @@ def test_a_dry_run_says_cores_disk_and_time(
     assert [line for line in lines if line.startswith("Cores: generator on core ")]
     assert [line for line in lines if line.startswith("Disk: about ") and words in line]
     assert [line for line in lines if line.startswith(f"{len(plan.trials)} trials, about ")]
+
+
+@pytest.mark.parametrize(
+    ("free", "status"), [(10**9, "begun"), (2 * 10**8, "warned"), (10**8, "refused")]
+)
+def test_a_run_that_has_no_room_on_the_disk_is_not_begun(
+    free: int,
+    status: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    class BegunError(Exception):
+        pass
+
+    def begin(*_: object, **__: object) -> None:
+        raise BegunError
+
+    usage = shutil.disk_usage(tmp_path)._replace(free=free)
+    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(module, "require", lambda _: None)
+    monkeypatch.setattr(module, "run_plan", begin)
+    # 400,000 packets of each of three devices, recorded and not traced: 60 bytes each meanwhile.
+    asked = ("duration=4s", "warm_up=0s", "repetitions=10", "record=all", "trace=off")
+    plan = make_plan(parse_spec(EXAMPLE.read_text(), asked))
+    wanted = sum(disk_bytes(plan.trials))
+    assert 2 * 10**8 < wanted < 4 * 10**8
+
+    with pytest.raises(InputError if status == "refused" else BegunError) as raised:
+        run_and_report(plan, tmp_path / "run", NO_ORIGIN)
+
+    said = str(raised.value) if status == "refused" else capsys.readouterr().err
+    assert ("MB are free; make room" in " ".join(said.split())) is (status != "begun")
 
 
 @pytest.mark.parametrize(

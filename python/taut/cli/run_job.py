@@ -13,7 +13,7 @@ from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
 from taut.cli.unread import tell
-from taut.core.errors import InterruptedRun
+from taut.core.errors import InputError, InterruptedRun
 from taut.core.requirement import parse_requirement
 from taut.core.timings import stage
 from taut.core.units import duration_words, length_words
@@ -64,12 +64,35 @@ def print_plan(plan: Plan, out: Path) -> None:
 def _disk_words(plan: Plan, out: Path) -> str:
     """Say what a run takes and what there is, where its directory will be."""
     kept, meanwhile = disk_bytes(plan.trials)
-    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
-    free = shutil.disk_usage(folder).free
+    folder, free = _free_at(out)
     said = f"about {_size(kept)}, {_size(meanwhile)} more while it runs"
     if kept + meanwhile > free:
         return f"{said}, but only {_size(free)} are free in {folder}; make room or give --out"
     return f"{said}; {_size(free)} are free"
+
+
+def _refuse_full_disk(plan: Plan, out: Path) -> None:
+    """InputError: there is no room for half of what the missing trials take, about.
+
+    Where there is room for half, but not for all, a warning is printed: it is a guess.
+    """
+    run = RunDirectory(out)
+    missing = [trial for trial in plan.trials if not run.has_whole(trial.name)]
+    wanted = sum(disk_bytes(missing))
+    folder, free = _free_at(out)
+    if wanted <= free:
+        return
+    said = f"{folder}: the run takes about {_size(wanted)}, but only {_size(free)} are free"
+    remedy = "make room, give another --out, or record less: --set record=tail"
+    if wanted > 2 * free:
+        raise InputError(f"{said}; {remedy}")
+    tell(f"warning: {said}; {remedy}")
+
+
+def _free_at(out: Path) -> tuple[Path, int]:
+    """Give the folder that is there of where a run goes, and how many bytes are free in it."""
+    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
+    return folder, shutil.disk_usage(folder).free
 
 
 def _size(n_bytes: float) -> str:
@@ -98,6 +121,7 @@ def run_and_report(
     """
     with stage("requirements"):
         require(plan)
+        _refuse_full_disk(plan, out)
     run = RunDirectory(out)
     note = claims_note(plan) if show is None else None
     with interruptible():
