@@ -16,7 +16,7 @@ from taut.analysis.worst import WORST
 from taut.api import Document
 from taut.api.table import Derived, Table, parquet_table, table_of
 from taut.core.errors import InputError
-from taut.experiment.words import did_you_mean
+from taut.core.words import did_you_mean
 from taut.explain.tell.unexplained import LEFT_OUT, is_left_out
 from taut.records.documents.figures import Figures
 from taut.records.documents.json_form import plain_object

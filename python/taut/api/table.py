@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from taut.core.errors import InputError, MissingToolError
-from taut.experiment.words import did_you_mean
+from taut.core.words import did_you_mean
 from taut.records import parquet
 
 

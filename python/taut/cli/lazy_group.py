@@ -1,7 +1,6 @@
 """Commands that are imported when they are called: `taut --help` loads none of them."""
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -9,6 +8,7 @@ from click.shell_completion import CompletionItem
 
 from taut.cli.help import SETTINGS, Context, write_examples
 from taut.core.errors import InputError
+from taut.core.words import nearest
 
 Sections = Mapping[str, Mapping[str, str]]
 """Name and summary of each command, by section."""
@@ -72,10 +72,8 @@ class LazyGroup(click.Group):
         """Find the command that is called."""
         command = self.get_command(ctx, args[0])
         if command is None and not ctx.resilient_parsing:
-            near = get_close_matches(args[0], self.summaries(), n=1)
-            hint = (
-                f"did you mean {near[0]!r}?" if near else f"`{ctx.command_path} -h` lists them all"
-            )
+            near = nearest(args[0], self.summaries())
+            hint = f"did you mean {near!r}?" if near else f"`{ctx.command_path} -h` lists them all"
             raise InputError(f"unknown command {args[0]!r}; {hint}")
         return (None if command is None else args[0]), command, args[1:]
 

@@ -14,10 +14,10 @@ from taut.core.errors import InputError
 from taut.core.files import write_json
 from taut.core.plugins import lack
 from taut.core.units import parse_duration_ns
+from taut.core.words import did_you_mean
 from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.spec import parse_spec
-from taut.experiment.words import did_you_mean
 from taut.host.audit import find_situation
 from taut.host.host import Host
 from taut.host.situation import Waiting

@@ -46,7 +46,7 @@ def schema(
     else:
         by_name = {of.name: of for of in CATALOGUE}
         if name not in by_name:
-            from taut.experiment.words import did_you_mean
+            from taut.core.words import did_you_mean
 
             hint = did_you_mean(name, [EXPERIMENT, *by_name])
             raise InputError(f"schema {name!r}: no document of taut{hint}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from taut.core.errors import InputError
 from taut.core.requirement import parse_requirement, refuse_beyond
 from taut.core.units import format_ns
+from taut.core.words import did_you_mean
 from taut.experiment import restart
 from taut.experiment.fields import MAX_TRIAL_NS, Frame
 from taut.experiment.placed import check_places
-from taut.experiment.words import did_you_mean
 from taut.testbed.links import LINKS
 
 if TYPE_CHECKING:

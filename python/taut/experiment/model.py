@@ -116,6 +116,7 @@ from pydantic import (
 
 from taut.core.errors import InputError
 from taut.core.units import offered_pps
+from taut.core.words import did_you_mean
 from taut.dut.driver import DriverOptions, DutDriver
 from taut.dut.drivers import DRIVERS
 from taut.experiment import contradictions
@@ -136,7 +137,7 @@ from taut.experiment.goals import GoalSpec, SearchSpec
 from taut.experiment.neighbour_spec import NeighbourSpec
 from taut.experiment.placed import PlacementSpec
 from taut.experiment.recipes import RfcSpec
-from taut.experiment.words import did_you_mean, explain
+from taut.experiment.words import explain
 from taut.host.check import Profile
 from taut.host.checks import CHECKS
 from taut.host.plan import check_names

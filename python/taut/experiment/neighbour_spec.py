@@ -7,8 +7,8 @@ from pydantic import Field, StrictInt, model_validator
 
 from taut.core.cpus import CpuSet, parse_cpu_list
 from taut.core.errors import InputError
+from taut.core.words import did_you_mean
 from taut.experiment.fields import Model, Name
-from taut.experiment.words import did_you_mean
 from taut.testbed.neighbour import NeighbourKind
 from taut.testbed.neighbours import IDLE, NEIGHBOURS
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 
 from taut.core.errors import InputError
+from taut.core.words import did_you_mean
 from taut.experiment.fields import Model, Name
-from taut.experiment.words import did_you_mean, explain
+from taut.experiment.words import explain
 from taut.records.documents.trial import BARE, Placed
 from taut.testbed.placement import PlacementKind, PlacementOptions
 from taut.testbed.placements import PLACEMENTS

@@ -9,10 +9,10 @@ from taut.core.binaries import find_binary_or_none, not_found
 from taut.core.errors import InputError, MissingToolError
 from taut.core.plugins import lack
 from taut.core.units import format_ns, parse_duration_ns
+from taut.core.words import did_you_mean
 from taut.experiment import restart, tracing
 from taut.experiment.generator import PROGRAM, load_of, refusal
 from taut.experiment.plan import Plan
-from taut.experiment.words import did_you_mean
 from taut.records.documents.described import Described, OptionDescribed
 from taut.testbed.links import LINKS
 

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 
 from taut.core.errors import InputError
+from taut.core.words import did_you_mean
 from taut.experiment.model import Spec
 from taut.experiment.positions import find_position
-from taut.experiment.words import did_you_mean, explain, has_list
+from taut.experiment.words import explain, has_list
 from taut.records.documents.trial import BARE
 
 if TYPE_CHECKING:

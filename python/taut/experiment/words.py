@@ -1,21 +1,12 @@
 """One clear line for a value that pydantic refuses: where, what, and the word that was meant."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-
-def did_you_mean(word: str, known: Iterable[str], at_most: int | None = None) -> str:
-    """End a message with the nearest known word, or with all of them, or the first `at_most`."""
-    names = sorted(known)
-    near = get_close_matches(word, names, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    more = ", ..." if at_most is not None and len(names) > at_most else ""
-    return f"; known are {', '.join(names[:at_most])}{more}"
+from taut.core.words import did_you_mean
 
 
 def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:

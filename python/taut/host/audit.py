@@ -3,10 +3,10 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
+from taut.core.words import nearest
 from taut.host.check import Finding, Remedy, Severity, State
 from taut.host.checks import CHECKS
 from taut.host.guests import runs_guests
@@ -223,8 +223,8 @@ def _check_interface(name: str, host: Host) -> None:
     known = host.names(_NET)
     if name in known:
         return
-    near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"`ls {_NET}` lists them"
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else f"`ls {_NET}` lists them"
     raise InputError(f"--interface {name or repr(name)}: no such network interface; {hint}")
 
 

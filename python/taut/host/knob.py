@@ -6,10 +6,10 @@ Several knobs that are turned together are a set; a set is a state of the host.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import InputError
+from taut.core.words import nearest
 from taut.host.check import State
 from taut.host.host import Host
 from taut.host.setting import Change, Setting
@@ -139,8 +139,8 @@ def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[Chec
     check_id, dash, _ = word.partition("-")
     if check_id in by_id:
         return _remedy(by_id[check_id], word if dash else "", host, situation)
-    near = get_close_matches(word, by_id, n=1)
-    hint = f"did you mean {near[0]}?" if near else "`taut host audit --all` lists the checks"
+    near = nearest(word, by_id)
+    hint = f"did you mean {near}?" if near else "`taut host audit --all` lists the checks"
     raise InputError(f"knob {word!r}: no check's or remedy's id, KEY=VALUE or cpuset; {hint}")
 
 

@@ -6,11 +6,11 @@ Nothing is written.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from enum import StrEnum
 
 from taut.core.cpus import CpuSet, format_cpu_list, parse_cpu_mask, parse_shown_list
 from taut.core.errors import InputError, TautError
+from taut.core.words import nearest
 from taut.host.audit import Audit, Row, check_cores
 from taut.host.check import Profile, Remedy, Rollback
 from taut.host.host import Host
@@ -217,8 +217,8 @@ def check_names(checks: Iterable[Check], names: Iterable[str], where: str = "--o
     for name in names:
         check, _, remedy = name.partition("-")
         if check not in known or not (name == check or _REMEDY.fullmatch(remedy)):
-            near = [check] if check in known else get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else "`taut host audit` lists them"
+            near = check if check in known else nearest(name, known)
+            hint = f"did you mean {near}?" if near else "`taut host audit` lists them"
             raise InputError(f"{where} {name}: no such check or remedy; {hint}")
 
 

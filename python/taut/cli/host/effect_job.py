@@ -15,6 +15,7 @@ from taut.cli.run_job import finish
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.files import default_out, write_json
+from taut.core.words import did_you_mean
 from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
 from taut.experiment.interrupt import interruptible
@@ -24,7 +25,6 @@ from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
 from taut.experiment.runner import choose_cores, measuring, situation_of
 from taut.experiment.spec import parse_spec, read_spec_text
-from taut.experiment.words import did_you_mean
 from taut.host.checks import CHECKS
 from taut.host.host import Host
 from taut.host.knob import KnobSet, find_sets
