@@ -48,6 +48,7 @@ def go(tmp_path):
 
 
 def rows(document: RfcDocument) -> list[RfcOfDevice]:
+    assert document.results
     return list(document.results)
 
 
