@@ -12,7 +12,7 @@ from taut.host.state import FOUND, HostState
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import InForce
 from taut.trim.bench import lost_words
-from taut.trim.packets import Measured, PacketsBench, cell_of, repeated
+from taut.trim.packets import Measured, PacketsBench, cell_of, repeated, repetition_seconds
 
 SPEC = """
 name = "cells"
@@ -108,3 +108,13 @@ def test_what_was_lost_is_slower_than_all_that_came_back(tmp_path, monkeypatch, 
     else:
         said = f"{CELL}: lost or not sent 0.105 % as found, 0 % trimmed (medians)"
         assert lost_words([one], "as found", "trimmed") == said
+
+
+def test_the_floor_is_measured_by_the_scouting_run_alone():
+    both, bare = (
+        parse_spec(SPEC + f'[[traffic]]\nrates = ["100kpps"]\nfloor = {floor}\n')
+        for floor in ("true", "false")
+    )
+
+    assert repetition_seconds(both, 1) > repetition_seconds(bare, 1)
+    assert repetition_seconds(both, 2) == repetition_seconds(bare, 2)
