@@ -9,6 +9,8 @@ from taut.analysis.compare import compare_runs
 from taut.analysis.proof import Verdict
 from taut.analysis.regression import judge_gates, parse_fail_if, refuse_gates
 from taut.core.errors import TautError
+from taut.records.documents.rfc import RFC_FILE
+from taut.records.documents.search import SEARCH_FILE
 from taut.records.rundir import RunDirectory
 
 REPETITIONS = 6
@@ -157,16 +159,38 @@ def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate):
     assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."
 
 
-def test_a_device_that_one_run_alone_has_does_not_pass():
-    more = device(200_000.0)
+def test_a_load_that_the_first_run_alone_has_does_not_pass():
+    found = gates([device(), device(200_000.0)], [device()])
 
-    for runs, run in (([device()], [device(), more]), "B"), (([device(), more], [device()]), "A"):
-        found = gates(*runs)
+    assert [gate.verdict for gate in found] == [MET, NOT_SHOWN]
+    assert found[1].said == (
+        "eager at 200 kpkt/s, 64 B: p99 says nothing: only in A, +10 % allowed"
+    )
 
-        assert [gate.verdict for gate in found] == [MET, NOT_SHOWN]
-        assert found[1].said == (
-            f"eager at 200 kpkt/s, 64 B: p99 says nothing: only in {run}, +10 % allowed"
-        )
+
+@pytest.mark.parametrize(
+    ("more", "where"),
+    [
+        (device(200_000.0), "eager at 200 kpkt/s, 64 B"),
+        (device(dut="new"), "new at 100 kpkt/s, 64 B"),
+    ],
+)
+def test_what_the_second_run_alone_has_is_a_warning(more, where):
+    sides = [device()], [device(), more]
+
+    assert [gate.verdict for gate in gates(*sides)] == [MET]
+    assert f"only in B: {where}" in compared(*sides).warnings
+
+
+@pytest.mark.parametrize("name", [SEARCH_FILE, RFC_FILE])
+def test_loads_that_a_search_chose_need_not_be_in_the_second_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / name).touch()
+
+    found = gates([device(), device(200_000.0)], [device(), device(300_000.0)])
+
+    assert [gate.verdict for gate in found] == [MET]
 
 
 def test_a_floor_that_one_run_alone_has_is_no_matter_of_a_device():

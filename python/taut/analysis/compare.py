@@ -25,6 +25,8 @@ from taut.analysis.surroundings import names_among
 from taut.analysis.validity import FailedTrials, failed_trials, failed_words
 from taut.records.documents.comparison import PairCompared, SideCompared
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
+from taut.records.documents.rfc import RFC_FILE
+from taut.records.documents.search import SEARCH_FILE
 from taut.records.documents.trial import AS_FOUND, BARE
 
 
@@ -129,6 +131,8 @@ class Comparison:
     silent: Sequence[Silent] = ()
     without_void: bool = False
     """Whether packets that the generator itself held up are left out."""
+    is_searched: bool = False
+    """Whether the loads of A are those that a search, or a recipe, came to."""
 
     @property
     def devices(self) -> Sequence[Pair]:
@@ -141,9 +145,13 @@ class Comparison:
         return [one for one in self.silent if self._only_floors or not one.a.is_floor]
 
     @property
-    def lone_devices(self) -> Sequence[Alone]:
-        """What would be judged, and one of the runs has not measured."""
-        return [one for one in self.alone if self._only_floors or not one.row.is_floor]
+    def missed_devices(self) -> Sequence[Alone]:
+        """What would be judged, and B should have measured as well.
+
+        Loads that A chose itself, for it searched, are none that B should have.
+        """
+        of_a = () if self.is_searched else (one for one in self.alone if one.run == "A")
+        return [one for one in of_a if self._only_floors or not one.row.is_floor]
 
     @property
     def _only_floors(self) -> bool:
@@ -213,7 +221,8 @@ def compare_runs(a: AnalysedRun, b: AnalysedRun, *, without_void: bool = False) 
         Pair(*rows, judged[at], (called(rows[0]), called(rows[1])), _n_failed(rows, failed))
         for at, rows in enumerate((match.a, match.b) for match in matches)
     ]
-    return Comparison(pairs, alone, silent, without_void)
+    is_searched = any((a[0].path / name).is_file() for name in (SEARCH_FILE, RFC_FILE))
+    return Comparison(pairs, alone, silent, without_void, is_searched)
 
 
 def _n_failed(rows: tuple[Variant, Variant], failed: Sequence[FailedTrials]) -> tuple[int, int]:

@@ -73,7 +73,7 @@ def judge_gates(
         verdict, said = _gate(pair, found, p, (n_judged, n_to_judge), without_void=without_void)
         where = f"{pair.label}, {load_words(pair.a.load)}: {rule.figure}"
         gates.append(Gate(verdict, f"{where} {said}, {_allowed(rule)}"))
-    unseen: list[Silent | Alone] = [*comparison.silent_devices, *comparison.lone_devices]
+    unseen: list[Silent | Alone] = [*comparison.silent_devices, *comparison.missed_devices]
     return gates + [_not_seen(one, rule) for one in unseen for rule in rules]
 
 
@@ -88,7 +88,7 @@ def refuse_gates(gates: Sequence[Gate]) -> None:
 
 
 def _not_seen(one: Silent | Alone, rule: FailIf) -> Gate:
-    """Judge a device of which one run has no latency: nothing could have been seen."""
+    """Judge a device of which a run has no latency: nothing could have been seen."""
     rows = (one.a, one.b) if isinstance(one, Silent) else ()
     is_failed = any(isinstance(row, Unmeasured) for row in rows)
     verdict = Verdict.INVALID if is_failed else Verdict.NOT_SHOWN
