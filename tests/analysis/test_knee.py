@@ -58,8 +58,14 @@ def test_a_rate_that_the_generator_did_not_send_is_no_knee(over, floors):
 
 @pytest.mark.parametrize(
     "floors",
-    [[], [row(300)], [row(400, achieved=0.9)], [row(300, achieved=0.9, link="veth")]],
-    ids=["no floor", "it did", "at another rate", "over another link"],
+    [
+        [],
+        [row(300)],
+        [row(300, achieved=0.9985)],
+        [row(400, achieved=0.9)],
+        [row(300, achieved=0.9, link="veth")],
+    ],
+    ids=["no floor", "it did", "a hair short", "at another rate", "over another link"],
 )
 def test_a_rate_that_the_generator_can_send_is_the_device_s_knee(floors):
     assert find_knee([row(100), SLOW], floors)[0] is SLOW

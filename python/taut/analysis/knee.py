@@ -34,7 +34,7 @@ def find_knee(
 def find_unsent(rows: Sequence[Variant], floors: Sequence[Variant]) -> Variant | None:
     """Give the row with the lowest rate that the generator itself did not send; None: it sent all.
 
-    It was held up, or it did not send that rate over the same link without a device either.
+    It was held up, or it sent no more of that rate over the same link without a device.
     """
     unsent = [row for row in rows if _lacks_rate(row) and _is_generators(row, floors)]
     return min(unsent, key=lambda row: row.offered_pps, default=None)
@@ -61,9 +61,15 @@ def _lacks_rate(row: Variant) -> bool:
 
 
 def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
-    """Whether a rate that was not achieved is no sign of a slow device."""
+    """Whether a rate that was not achieved is no sign of a slow device.
+
+    It is one where the floor of the same path, which lacks the rate as well, has more of it.
+    """
     return row.instrument_limited or any(
-        _lacks_rate(floor) and _path_of(floor) == _path_of(row) for floor in floors
+        _lacks_rate(floor)
+        and row.achieved_pps >= RATE * floor.achieved_pps
+        and _path_of(floor) == _path_of(row)
+        for floor in floors
     )
 
 
