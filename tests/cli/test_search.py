@@ -126,10 +126,10 @@ def test_a_goal_is_the_table_that_a_file_would_have():
     )
 
 
-def test_problems_are_said_of_the_device_and_name_a_remedy():
-    fails, held_up = (
+def test_problems_are_said_of_loopbacks_and_devices_and_name_a_remedy():
+    fails, held_up, unbound = (
         GoalFound("ndr", None, None, None, why)
-        for why in ("lowest load fails", "instrument limited")
+        for why in ("lowest load fails", "instrument limited", "loopback without a bound")
     )
 
     said = _problems(
@@ -137,16 +137,21 @@ def test_problems_are_said_of_the_device_and_name_a_remedy():
             made_search(("000-eager-r1",)),
             made_search(device="slow", found=(fails,), latency=()),
             made_search(device="busy", found=(held_up,), latency=()),
+            made_search(device="alike", found=(unbound,), latency=()),
             made_search(device="late", latency=(LatencyAt(0.1, "pdr", 1e3, ()),)),
             made_search(device="dead", stopped="000-dead: it died"),
-            made_search(device="loopback", is_instrument=True, stopped="not done"),
+            made_search(device="slow floor", is_instrument=True, stopped="not done"),
+            made_search(device="floor", is_instrument=True, found=(fails,), stopped="it failed"),
         )
     )
 
     assert said == [
+        "floor: it failed; go on with --out and --resume; search.limit says for how long each time",
         "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",
         "busy: ndr: at 1,000 pkt/s already, the lowest load, the generator itself was held up; "
         "quieten the machine, or lower it: --min",
+        "alike: ndr: fails at 1,000 pkt/s already, the lowest load, and the loopback has no bound "
+        "either; quieten the machine, or lower it: --min",
         "late: no latency at 10 % of the bound: trials failed; their trial.json says why",
         "dead: 000-dead: it died; go on with --out and --resume; search.limit says for how long "
         "each time",

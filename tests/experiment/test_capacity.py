@@ -272,8 +272,19 @@ def test_where_the_loopback_has_no_bound_devices_are_searched_without_an_upper_o
     assert floor.found[0].lower is None
     assert (eager.max_pps, eager.is_max_the_instruments, eager.stopped) == (10e6, False, None)
     for found in eager.found:
-        assert (found.irregular, found.upper) == ("instrument limited", None)
+        assert (found.irregular, found.upper) == ("loopback without a bound", None)
         assert 0.8 * EAGER_PPS < found.lower.load_pps <= 1.01 * EAGER_PPS
+
+
+def test_where_the_loopback_loses_as_much_at_the_lowest_load_the_device_is_not_to_blame(go):
+    document, _ = go(Bench(capacity={"loopback_memif": 10.0, "eager": 10.0}))
+
+    for found in of(document, "eager").found:
+        assert (found.irregular, found.lower, found.upper) == (
+            "loopback without a bound",
+            None,
+            None,
+        )
 
 
 def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):

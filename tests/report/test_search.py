@@ -119,6 +119,18 @@ def test_the_headline_doubts_what_only_a_late_generator_shows():
     )
 
 
+def test_a_device_is_not_said_to_break_what_the_loopback_breaks_too():
+    found = replace(
+        made_search().found[0], lower=None, upper=None, irregular="loopback without a bound"
+    )
+
+    [row] = rows(made_search(found=(found,)))
+
+    assert row[-1] == (
+        "irregular: broken at the lowest load already, and the loopback has no bound either"
+    )
+
+
 def answered(*answers):
     """A search by trials of a second: load, loss ratio, and how each differs else."""
     [_, _, _, step] = made_search().steps

@@ -26,7 +26,8 @@ from taut.records.documents.generator import (
     GeneratorResult,
 )
 from taut.records.documents.search import (
-    LIMITED,
+    FLOOR_UNBOUND,
+    LOWEST_FAILS,
     Closing,
     Goal,
     GoalFound,
@@ -302,9 +303,13 @@ def describe_search(
 
 
 def _doubted(found: Found) -> Found:
-    """Leave out upper bounds: nobody knows what the instrument carries."""
-    goals = (replace(goal, upper=None, irregular=goal.irregular or LIMITED) for goal in found.goals)
-    return replace(found, goals=tuple(goals))
+    """Leave out upper bounds, and blame no device: nobody knows what the instrument carries."""
+    goals = [replace(goal, upper=None) for goal in found.goals]
+    doubted = [
+        replace(goal, irregular=FLOOR_UNBOUND) if goal.irregular in {None, LOWEST_FAILS} else goal
+        for goal in goals
+    ]
+    return replace(found, goals=tuple(doubted))
 
 
 def _lateness(goal: Goal) -> int:

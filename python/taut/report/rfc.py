@@ -9,7 +9,7 @@ from pathlib import Path
 from taut.analysis.load import frame_words
 from taut.records.documents.rfc import RFC_FILE, RfcDocument, RfcOfDevice
 from taut.report.rfc_tables import TABLES, Table, reset_words
-from taut.report.search import GO_ON, found_words, goal_words, unmet_words
+from taut.report.search import GO_ON, found_words, goal_words, unbound_floors, unmet_words
 from taut.report.written import read_written
 
 
@@ -87,8 +87,8 @@ def shown_trials(document: RfcDocument | None) -> set[str]:
 
 
 def problems(document: RfcDocument) -> list[str]:
-    """Say of each device what has no answer at all; what was measured stays all the same."""
-    said = []
+    """Say of each loopback and device what has no answer at all; what was measured stays."""
+    said = unbound_floors(document.instruments)
     for row in document.results:
         of = f"{row.device}, {row.frame} B"
         unmet = unmet_words(row.throughput.found[0], row.throughput.min_pps)

@@ -11,6 +11,7 @@ from taut.analysis.load import frame_words, load_of, rate_words, share_words
 from taut.core.units import format_ns
 from taut.records.documents.results import Variant
 from taut.records.documents.search import (
+    FLOOR_UNBOUND,
     HIGHEST_PASSES,
     LIMITED,
     LOWER_LIMITED,
@@ -55,6 +56,7 @@ IRREGULAR: Mapping[str, str] = {
     LIMITED: "irregular: above, the generator was held up",
     LOWER_LIMITED: "irregular: where it was kept, the generator was held up",
     PATH: "of the path: below, the generator sends too slowly into the device, not without one",
+    FLOOR_UNBOUND: "irregular: no upper bound, for the loopback has none",
     STOPPED: "irregular: the search ended before the bounds met",
 }
 
@@ -91,6 +93,8 @@ def irregular_words(found: GoalFound) -> str:
     """Say why a goal has not both bounds of the device alone; empty: it has."""
     if found.irregular == LIMITED and found.lower is None:
         return "irregular: at the lowest load already the generator was held up"
+    if found.irregular == FLOOR_UNBOUND and found.lower is None:
+        return "irregular: broken at the lowest load already, and the loopback has no bound either"
     return "" if found.irregular is None else IRREGULAR[found.irregular]
 
 
@@ -103,7 +107,22 @@ def unmet_words(found: GoalFound, min_pps: float) -> str | None:
             f"at {min_pps:,.0f} pkt/s already, the lowest load, the generator itself was held up; "
             "quieten the machine, or lower it: --min"
         )
+    if found.irregular == FLOOR_UNBOUND and found.lower is None:
+        return (
+            f"fails at {min_pps:,.0f} pkt/s already, the lowest load, and the loopback has no "
+            "bound either; quieten the machine, or lower it: --min"
+        )
     return None
+
+
+def unbound_floors(searches: Sequence[SearchOfDevice]) -> list[str]:
+    """Say why the search of a loopback ended without a bound: its devices have no upper one."""
+    floors = [one for one in searches if one.is_instrument]
+    return [
+        f"{name}: {one.stopped}; {GO_ON}"
+        for name, one in zip(names_of(floors), floors, strict=True)
+        if one.stopped is not None and one.found[0].lower is None
+    ]
 
 
 def subject_words(one: SearchOfDevice) -> str:

@@ -16,6 +16,7 @@ Irregular: TypeAlias = Literal[
     "instrument limited",
     "lower bound instrument limited",
     "path limited",
+    "loopback without a bound",
     "stopped",
 ]
 """Why a goal has not both bounds of the device alone, as near to each other as was asked."""
@@ -28,6 +29,8 @@ LOWER_LIMITED: Irregular = "lower bound instrument limited"
 """Nor whether the device alone would keep the goal at the lower bound."""
 PATH: Irregular = "path limited"
 """The instrument could not send at the upper bound, which it can with no device between."""
+FLOOR_UNBOUND: Irregular = "loopback without a bound"
+"""Nobody knows what the instrument carries, nor whether it was the device that broke the goal."""
 STOPPED: Irregular = "stopped"
 
 
