@@ -38,7 +38,7 @@ def test_a_file_that_was_cut_is_refused_in_one_line(tmp_path: Path):
     path.write_bytes(path.read_bytes()[:-100])
 
     for read in (count_kept, read_kept):
-        with pytest.raises(InputError, match=r"heads.parquet: damaged .*copy the run again"):
+        with pytest.raises(InputError, match=r"heads.parquet: damaged .*analyse the captures"):
             read(path)
 
 

@@ -6,8 +6,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from taut.analysis.blocks import BLOCKS
+from taut.analysis.interrupts import INTERRUPTS
+from taut.analysis.trial_tables import DISTRIBUTION
+from taut.analysis.worst import WORST
 from taut.core.errors import InputError
 from taut.records import parquet
+from taut.records.tables import EVENTS, GAPS, HEADS, HISTOGRAM, PACKETS, STAMPS
 
 
 def read_in_parts(path: Path) -> None:
@@ -69,3 +74,19 @@ def test_what_may_not_be_read_is_not_damaged(path: Path, monkeypatch: pytest.Mon
 
     with pytest.raises(PermissionError):
         parquet.read_metadata(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_made_again"),
+    [
+        *((name, False) for name in (PACKETS, GAPS, HISTOGRAM, STAMPS, EVENTS, HEADS)),
+        *((name, True) for name in (DISTRIBUTION, BLOCKS, WORST, INTERRUPTS)),
+    ],
+)
+def test_analysing_anew_is_the_remedy_of_what_an_analysis_makes(
+    name: str, is_made_again: bool, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=f"{name}: not there; copy the run again") as caught:
+        parquet.read_table(tmp_path / name)
+
+    assert ("--again" in str(caught.value)) is is_made_again

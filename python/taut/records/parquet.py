@@ -8,8 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from taut.core.errors import InputError
+from taut.records.tables import EVENTS, GAPS, HEADS, HISTOGRAM, PACKETS, STAMPS
 
-_REMEDY = "copy the run again, or analyse it anew: `taut report RUN --again`"
+_RECORDED = {PACKETS, GAPS, HISTOGRAM, STAMPS, EVENTS, HEADS}
+"""What no analysis of the run makes again."""
 
 
 def read_table(
@@ -46,10 +48,16 @@ def _told(path: Path) -> Iterator[None]:
     except pa.ArrowMemoryError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path}: not there; {_REMEDY}") from None
+        raise InputError(f"{path}: not there; {_remedy(path)}") from None
     except (pa.ArrowException, OSError) as error:
         # What the machine refuses has a number; bytes that do not fit together have none.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         said = " ".join(str(error).split())
-        raise InputError(f"{path}: damaged ({said}); {_REMEDY}") from None
+        raise InputError(f"{path}: damaged ({said}); {_remedy(path)}") from None
+
+
+def _remedy(path: Path) -> str:
+    if path.name in _RECORDED:
+        return "copy the run again, measure anew, or analyse the captures again"
+    return "copy the run again, or analyse it anew: `taut report RUN --again`"
