@@ -7,7 +7,7 @@ import pytest
 from taut.core.errors import InputError
 from taut.experiment.loads import loads_of, rate_text, to_search
 from taut.experiment.plan import make_plan
-from taut.experiment.spec import parse_spec
+from taut.experiment.spec import parse_spec, spec_hash
 
 TEXT = """
 name = "made"
@@ -90,3 +90,13 @@ def test_cards_have_a_loopback_only_where_it_is_asked_for(said):
 
     assert [one.device.name for one in load.floors] == (["loopback_pci"] if said else [])
     assert measured == {"eager", *(["loopback_pci"] if said else [])}
+
+
+@pytest.mark.parametrize(("link", "is_other"), [("memif", False), ("pci", True)])
+def test_a_floor_that_is_asked_for_is_another_experiment_over_cards_alone(link, is_other):
+    linked = TEXT.replace('name = "eager"', f'name = "eager"\nlink = "{link}"')
+    unsaid, said = (spec_hash(parse_spec(floor + linked)) for floor in ("", "floor = true\n"))
+
+    assert (said != unsaid) is is_other
+    own = f"{linked}floor = true\n"  # of its load
+    assert spec_hash(parse_spec(own)) == spec_hash(parse_spec("floor = true\n" + own))

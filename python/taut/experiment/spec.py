@@ -17,6 +17,7 @@ from taut.experiment.model import Spec
 from taut.experiment.positions import find_position
 from taut.experiment.words import explain, has_list
 from taut.records.documents.trial import BARE
+from taut.testbed.links import LINKS
 
 if TYPE_CHECKING:
     Toml: TypeAlias = bool | int | float | str | date | time | list["Toml"] | dict[str, "Toml"]
@@ -94,7 +95,16 @@ def spec_hash(spec: Spec) -> str:
     if spec.placement:
         # Whoever says bare is measured nowhere else; who says nothing is, and is dumped alike.
         text += "".join(f"\n{one.name}" for one in spec.device if one.own_place == BARE)
+    if _leaves_floor_out(spec):
+        # A floor that is left unsaid is dumped as one that is asked for.
+        text += "\nno floor over cards"
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _leaves_floor_out(spec: Spec) -> bool:
+    """Whether a card goes without the floor that an experiment has unless it says otherwise."""
+    is_unsaid = "floor" not in spec.model_fields_set and any(t.floor is None for t in spec.traffic)
+    return is_unsaid and any(LINKS[device.link].is_card for device in spec.device)
 
 
 def apply_override(document: dict[str, Toml], override: str) -> None:
