@@ -6,6 +6,8 @@ import pytest
 
 from made_documents import made_result
 from taut.analysis import states
+from taut.analysis.runs import share_gone
+from taut.records.documents.results import WITHOUT_VOID
 
 ENOUGH = 6
 """Pairs of runs in which one device's median and tail can be claimed."""
@@ -26,6 +28,7 @@ def result(host: str, repetition: int, p50: int, **changes: Any) -> dict[str, An
         "index": 2 * repetition + (host == "as found"),
         "asked_pps": 10_000.0,
         "frame": "64",
+        "warm": {"due": 100_000, "sent": 100_000, "matched": 100_000},
         "latency_without_void_ns": figures,
     }
     return row | changes
@@ -37,6 +40,14 @@ def in_turn(n: int, found: int = 24_000, trimmed: int = 8_000) -> list[dict[str,
         for repetition in range(1, n + 1)
         for host, p50 in (("trimmed", trimmed), ("as found", found))
     ]
+
+
+def lose(rows: list[dict[str, Any]], host: str, n_lost: int, **warm: int) -> None:
+    """In one state so many of 100,000 packets do not come back."""
+    for row in rows:
+        if row["host"] == host:
+            row["warm"] = {"due": 100_000, "sent": 100_000, "lost": n_lost, **warm}
+            row["latency_without_void_ns"]["n"] = 100_000 - n_lost
 
 
 def test_a_run_in_one_state_has_nothing_to_say():
@@ -161,9 +172,7 @@ def test_rates_alone_tell_loads_apart():
 @pytest.mark.parametrize(("n_lost", "is_claimed"), [(5_000, False), (8, True)])
 def test_a_state_that_loses_the_tail_is_not_shorter(n_lost: int, is_claimed: bool):
     rows = in_turn(ENOUGH)
-    for row in rows:
-        if row["host"] == "trimmed":
-            row["warm"] = {"due": 100_000, "sent": 100_000, "lost": n_lost}
+    lose(rows, "trimmed", n_lost)
 
     found = found_of_states(rows)
     assert found is not None
@@ -175,11 +184,18 @@ def test_a_state_that_loses_the_tail_is_not_shorter(n_lost: int, is_claimed: boo
 
 def test_what_gaps_of_the_generator_lost_is_no_loss_of_a_state():
     rows = in_turn(ENOUGH)
-    for row in rows:
-        if row["host"] == "trimmed":
-            row["warm"] = {"due": 100_000, "sent": 100_000, "lost": 5_000, "lost_void": 5_000}
+    lose(rows, "trimmed", 5_000, void=5_000, lost_void=5_000)
 
     found = found_of_states(rows)
 
     assert found is not None
     assert found.sentence.count("times shorter") == 2
+
+
+def test_what_a_held_up_generator_did_not_send_is_no_loss_of_a_device():
+    warm = {"due": 100_000, "sent": 99_500, "unsent": 500, "matched": 99_500}
+    for n_void, gone in ((0, 500), (500, 0), (700, 0)):
+        came = {"n": 100_000 - n_void - gone}
+        one = made_result(warm=warm | {"void": n_void}, latency_without_void_ns=came)
+
+        assert (share_gone(one), share_gone(one, WITHOUT_VOID)) == (0.005, gone / 100_000)

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from made_bench import Bench, counters, sessions
-from made_packets import packet, write_packets
+from made_bench import Bench, counters, histogram, sessions
+from made_packets import UNSENT, VOID, packet, write_packets
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.host.state import FOUND, HostState
@@ -53,9 +53,11 @@ def test_what_was_lost_or_refused_is_told_of_each_trial(tmp_path, refuses):
 
 
 def test_losses_in_the_warm_up_and_in_gaps_of_the_generator_are_not_the_devices(tmp_path):
-    counts = {"due": 300, "cold": 100, "unsent": 20, "unsent_cold": 10, "lost": 50}
-    counters = counts | {"lost_cold": 25, "lost_void": 15}
+    counts = {"due": 320, "cold": 100, "unsent": 20, "unsent_cold": 10, "lost": 50}
+    counters = counts | {"lost_cold": 25, "lost_void": 15, "void": 30, "void_cold": 10}
     trial = make_plan(parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n')).trials[0]
+    # Of the 20 void ones after the warm-up five came back.
+    histogram(tmp_path / "histogram.parquet", {900: 180}, n_void=5)
 
     assert Measured(trial, tmp_path, GeneratorResult(counters)).gone == 0.1
 
@@ -96,6 +98,7 @@ def test_what_was_lost_is_slower_than_all_that_came_back(tmp_path, monkeypatch, 
         folder = tmp_path / trial.name
         folder.mkdir()
         write_packets(folder / "packets.parquet", map(packet, range(20_000), latencies))
+        histogram(folder / "histogram.parquet", {n: latencies.count(n) for n in (10_000, 200_000)})
         measured.append(Measured(trial, folder, GeneratorResult(counters(due=20_000, lost=lost))))
     monkeypatch.setattr(PacketsBench, "run", lambda *_: measured)
 
@@ -108,6 +111,24 @@ def test_what_was_lost_is_slower_than_all_that_came_back(tmp_path, monkeypatch, 
     else:
         said = f"{CELL}: lost or not sent 0.105 % as found, 0 % trimmed (medians)"
         assert lost_words([one], "as found", "trimmed") == said
+
+
+def test_what_a_held_up_generator_did_not_send_is_no_loss_of_the_device(tmp_path, monkeypatch):
+    spec = parse_spec(SPEC + '[[traffic]]\nrates = ["100kpps"]\n', ["floor=false"])
+    [trial] = make_plan(repeated(spec, 1), states=[FOUND]).trials
+    rows = [packet(n, 10_000) for n in range(19_900)]
+    rows += [packet(n, None, flags=UNSENT | VOID) for n in range(19_900, 20_000)]
+    write_packets(tmp_path / "packets.parquet", rows)
+    histogram(tmp_path / "histogram.parquet", {10_000: 19_900})
+    counted = counters(due=20_000, unsent=100, void=100)
+    measured = Measured(trial, tmp_path, GeneratorResult(counted))
+    monkeypatch.setattr(PacketsBench, "run", lambda *_: [measured])
+
+    [one] = PacketsBench(None, spec, "p99.9").measure([FOUND], range(1, 2))
+
+    assert one.figures == {"as found": {CELL: 10_000}}
+    assert one.gone == {"as found": {CELL: 0}}
+    assert one.with_void == {"as found": {CELL: inf}}
 
 
 def test_the_floor_is_measured_by_the_scouting_run_alone():

@@ -8,7 +8,7 @@ from statistics import median
 
 from taut.analysis.claims import Evidence, compare_groups, compare_pairs
 from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank, share_above
-from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, TrialResult
+from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 
 _MOST_APART = 0.1
 """Of the packets above a percentile, so many may be lost on one side alone: p99.9 of what came back
@@ -40,11 +40,12 @@ def figure_of(result: TrialResult, name: str, population: Packets = WITH_VOID) -
 def share_gone(result: TrialResult, population: Packets = WITH_VOID) -> float:
     """Give the share of packets that were lost or not sent, 0 to 1, after the warm-up.
 
-    Without void packets, those that gaps of the generator lost are left out, too.
+    Without void packets it is of those that the generator was on time with.
     """
     warm = result.measured.warm
-    void = warm.lost_void if population == WITHOUT_VOID else 0
-    return (warm.unsent + warm.lost - (void or 0)) / max(1, warm.due)
+    if population == WITH_VOID:
+        return (warm.unsent + warm.lost) / max(1, warm.due)
+    return (warm.on_time - result.latency(population).n) / max(1, warm.on_time)
 
 
 def gone_of(results: Sequence[TrialResult], population: Packets = WITH_VOID) -> float:

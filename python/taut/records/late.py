@@ -32,6 +32,11 @@ def count_late(histogram: Path, within_ns: int) -> Late:
     return Late(pc.sum(rows["n"]).as_py() or 0, n_late)
 
 
+def count_on_time(histogram: Path) -> int:
+    """Count packets that came back and that the generator was on time with, after the warm-up."""
+    return pc.sum(_came_back(histogram, is_void=False)["n"]).as_py() or 0
+
+
 def count_void(histogram: Path) -> int:
     """Count packets that came back and that the generator was late with, without the warm-up."""
     return pc.sum(_came_back(histogram, is_void=True)["n"]).as_py() or 0

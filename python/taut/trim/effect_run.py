@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from taut.analysis.load import load_words
 from taut.analysis.results import is_measured
+from taut.analysis.runs import share_gone
 from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, is_supported, percentile_rank
@@ -17,12 +18,10 @@ from taut.host.apply import Outcome
 from taut.host.knob import KnobSet
 from taut.host.state import FOUND, HostStates
 from taut.records import parquet
-from taut.records.documents.generator import GeneratorResult
-from taut.records.documents.results import TrialResult
+from taut.records.documents.results import WITHOUT_VOID, TrialResult
 from taut.records.documents.trial import InForce
 from taut.records.rundir import RunDirectory, TrialDirectory
 from taut.trim.effect import Measured
-from taut.trim.packets import count_gone, share_gone
 
 LISTED = ("p50", "p99", "p99.9", "p99.99")
 """The maximum is left out: it is a single packet."""
@@ -76,18 +75,18 @@ def _read(trial: TrialDirectory, result: TrialResult) -> Measured:
         state=result.device.host,
         repetition=result.repetition or 0,
         cell=f"{result.device.dut}, {load_words(result.load)}",
-        percentiles=_percentiles(trial),
+        percentiles=_percentiles(trial, figures.warm.on_time),
         stolen_share=stolen_share(trial),
         sent=figures.warm.sent,
         lost=figures.warm.lost,
-        gone=share_gone(trial.meta.generator or GeneratorResult()),
+        gone=share_gone(result, WITHOUT_VOID),
         void_share=figures.void_share,
         n_not_kept=len(after.lost),
     )
 
 
-def _percentiles(trial: TrialDirectory) -> dict[str, float]:
-    """Give the listed percentiles that enough packets support, in ns; inf: it is a lost one.
+def _percentiles(trial: TrialDirectory, n_due: int) -> dict[str, float]:
+    """Give the listed percentiles that enough of `n_due` support, in ns; inf: it is a lost one.
 
     As in a trim, void packets are left out: their time is the generator's, not the device's.
     """
@@ -95,12 +94,10 @@ def _percentiles(trial: TrialDirectory) -> dict[str, float]:
     own = rows.filter(pc.invert(pc.or_(rows["is_cold"], rows["is_void"]))).sort_by("value_ns")
     up_to = np.cumsum(own["n"].to_numpy())
     values = [*own["value_ns"].to_pylist(), inf]
-    n_came = int(up_to[-1]) if up_to.size else 0
-    n = n_came + count_gone(trial.meta.generator or GeneratorResult())
     return {
-        name: max(1, values[int(np.searchsorted(up_to, percentile_rank(n, PERCENTILES[name])))])
+        name: max(1, values[int(np.searchsorted(up_to, percentile_rank(n_due, PERCENTILES[name])))])
         for name in LISTED
-        if is_supported(n, name)
+        if is_supported(n_due, name)
     }
 
 

@@ -23,7 +23,8 @@ from taut.host.state import FOUND, HostState, plan_state
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
-from taut.records.tables import EVENTS, PACKETS
+from taut.records.late import count_on_time
+from taut.records.tables import EVENTS, HISTOGRAM, PACKETS
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
 
@@ -38,8 +39,9 @@ class Measured:
 
     @property
     def gone(self) -> float:
-        """The share of packets that were lost or not sent."""
-        return share_gone(self.generator)
+        """The share that was lost or not sent, of packets that the generator was on time with."""
+        due = count_due(self.generator)
+        return (due - count_on_time(self.folder / HISTOGRAM)) / max(1, due)
 
     @property
     def packets(self) -> Path:
@@ -52,20 +54,12 @@ class Measured:
         return cell_of(self.trial)
 
 
-def count_gone(generator: GeneratorResult, *, with_void: bool = False) -> int:
-    """Count packets lost or not sent; without void ones, none that the generator's gaps lost."""
-    counters = generator.counters
-    unsent, lost = (counters.get(n, 0) - counters.get(f"{n}_cold", 0) for n in ("unsent", "lost"))
-    return unsent + lost - (0 if with_void else counters.get("lost_void", 0))
-
-
-def share_gone(generator: GeneratorResult) -> float:
-    """Give the share of packets that were lost or not sent, but for what the generator's gaps lost.
-
-    As in the figure, what is the generator's own is left out.
-    """
-    due = generator.counters.get("due", 0) - generator.counters.get("cold", 0)
-    return count_gone(generator) / max(1, due)
+def count_due(generator: GeneratorResult, *, with_void: bool = False) -> int:
+    """Count packets due after the warm-up; without void ones, those it was on time with."""
+    due, cold, void, void_cold = (
+        generator.counters.get(name, 0) for name in ("due", "cold", "void", "void_cold")
+    )
+    return due - cold - (0 if with_void else void - void_cold)
 
 
 class PacketsBench:
@@ -111,9 +105,9 @@ class PacketsBench:
             *by_void, gone = (figures[trial.host.name] for figures in found[trial.repetition])
             gone[cell] = measured.gone
             for with_void in (False, True):
-                n_gone = count_gone(measured.generator, with_void=with_void)
+                n_due = count_due(measured.generator, with_void=with_void)
                 value = read_percentile(
-                    measured.packets, self._target, with_void=with_void, n_gone=n_gone
+                    measured.packets, self._target, with_void=with_void, n_due=n_due
                 )
                 if value is not None:
                     by_void[with_void][cell] = float(max(1, value))

@@ -39,5 +39,5 @@ def test_what_never_came_back_may_count_as_slower_than_all_that_did(tmp_path: Pa
     packets = write_packets(tmp_path / "packets.parquet", rows)
 
     # Of 1000 packets p99 is the slowest that came back, of 1001 one that did not.
-    assert read_percentile(packets, "p99", with_void=True, n_gone=10) == 1_989
-    assert read_percentile(packets, "p99", with_void=True, n_gone=11) == inf
+    assert read_percentile(packets, "p99", with_void=True, n_due=1_000) == 1_989
+    assert read_percentile(packets, "p99", with_void=True, n_due=1_001) == inf

@@ -152,16 +152,18 @@ def read_normal(packets: Path, over: str) -> Normal:
     return Normal(n, low, p50, threshold, over, interval, n_void, n_gone)
 
 
-def read_percentile(packets: Path, name: str, *, with_void: bool, n_gone: int = 0) -> float | None:
+def read_percentile(
+    packets: Path, name: str, *, with_void: bool, n_due: int | None = None
+) -> float | None:
     """Give one percentile of the service latency in ns, of every packet or of those not void.
 
-    `n_gone`: packets that never came back, and are slower than any that did; inf: the percentile is
-    one of them. None: fewer packets lie above it than support it (percentiles.SUPPORT).
+    `n_due`: how many there were; those that never came back are slower than any that did, and inf:
+    the percentile is one of them. None: fewer lie above it than support it (percentiles.SUPPORT).
     """
     table = LatencyTable()
     for latencies in _latencies(packets, with_void=with_void):
         table.add(latencies)
-    n = len(table) + n_gone
+    n = len(table) if n_due is None else n_due
     if not is_supported(n, name):
         return None
     rank = percentile_rank(n, PERCENTILES[name])

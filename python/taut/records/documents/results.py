@@ -70,6 +70,11 @@ class WarmCounts:
     lost_void: int | None = None
     """Of lost, those that a gap of the generator may have lost; None: nobody counted them."""
 
+    @property
+    def on_time(self) -> int:
+        """Those that the generator was on time with, whatever became of them."""
+        return self.due - self.void
+
 
 @dataclass(frozen=True)
 class ColdCounts:
