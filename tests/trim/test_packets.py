@@ -49,7 +49,7 @@ def test_what_was_lost_or_refused_is_told_of_each_trial(tmp_path, refuses):
         session = opened(Bench({"eager": 95_000}, refuses=refuses), spec)
         [measured] = PacketsBench(session, spec, "p99").run([FOUND], range(1, 2))
 
-    assert measured.gone == 0.05
+    assert measured.gone() == 0.05
 
 
 def test_losses_in_the_warm_up_and_in_gaps_of_the_generator_are_not_the_devices(tmp_path):
@@ -59,7 +59,9 @@ def test_losses_in_the_warm_up_and_in_gaps_of_the_generator_are_not_the_devices(
     # Of the 20 void ones after the warm-up five came back.
     histogram(tmp_path / "histogram.parquet", {900: 180}, n_void=5)
 
-    assert Measured(trial, tmp_path, GeneratorResult(counters)).gone == 0.1
+    measured = Measured(trial, tmp_path, GeneratorResult(counters))
+
+    assert (measured.gone(), measured.gone(with_void=True)) == (20 / 200, 35 / 220)
 
 
 def test_a_trial_at_whose_end_its_state_was_gone_does_not_count(tmp_path, monkeypatch):
@@ -127,8 +129,9 @@ def test_what_a_held_up_generator_did_not_send_is_no_loss_of_the_device(tmp_path
     [one] = PacketsBench(None, spec, "p99.9").measure([FOUND], range(1, 2))
 
     assert one.figures == {"as found": {CELL: 10_000}}
-    assert one.gone == {"as found": {CELL: 0}}
     assert one.with_void == {"as found": {CELL: inf}}
+    assert one.gone == {"as found": {CELL: 0}}
+    assert one.gone_with_void == {"as found": {CELL: 0.005}}
 
 
 def test_the_floor_is_measured_by_the_scouting_run_alone():

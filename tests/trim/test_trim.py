@@ -246,6 +246,26 @@ def test_one_trial_that_loses_a_quarter_in_a_stall_of_the_machine_is_no_state_th
     assert lost_words([once], "as found", "trimmed") is not None
 
 
+def test_void_packets_that_are_lost_make_a_ratio_of_all_packets_no_size() -> None:
+    class LosingVoid(MadeBench):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            [one] = super().measure(states, repetitions)
+            void = {s.name: 0.004 * (s.name == "trimmed") for s in states}
+            figures = {s: {"cell": inf} if void[s] else of for s, of in one.figures.items()}
+            gone = {state: {"cell": share} for state, share in void.items()}
+            return [replace(one, with_void=figures, gone_with_void=gone)]
+
+    bench = LosingVoid((HOG,), {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=[HOG]), time.monotonic(), lambda _: None)
+
+    assert found.verdict is Verdict.HELPS
+    assert found.whole is not None
+    assert found.whole.with_void is not None
+    assert found.whole.losses is None
+    said = "cell: lost or not sent 0 % as found, 0.4 % trimmed (medians)"
+    assert found.whole.with_void.losses == said
+
+
 def test_losses_of_less_than_the_tail_are_no_reason_to_claim_nothing() -> None:
     found = losing({"as found": 0.0001, "trimmed": 0.0009}, {("R24-now",): 0.1})
 

@@ -32,10 +32,11 @@ class Repetition:
     number: int
     figures: Mapping[str, Figures]
     """Figures by name of the state; a cell that failed is left out."""
-    with_void: Mapping[str, Figures] = field(default_factory=dict)
-    """The same figures of all packets, void ones included."""
     gone: Mapping[str, Figures] = field(default_factory=dict)
     """Shares of packets that were lost or not sent, likewise; empty: there are no packets."""
+    with_void: Mapping[str, Figures] = field(default_factory=dict)
+    """The same figures of all packets, void ones included."""
+    gone_with_void: Mapping[str, Figures] = field(default_factory=dict)
 
     def log_ratio(self, before: str, after: str, *, with_void: bool = False) -> float | None:
         """Give the mean over the cells of ln(after / before); None where one state lacks a cell.
@@ -49,20 +50,26 @@ class Repetition:
         return fmean(log_of(second[cell]) - log_of(first[cell]) for cell in first)
 
 
-def lost_words(repetitions: Sequence[Repetition], before: str, after: str) -> str | None:
+def lost_words(
+    repetitions: Sequence[Repetition], before: str, after: str, *, with_void: bool = False
+) -> str | None:
     """Name the cell whose figure is a lost packet in one of two states; None: none is.
 
     Then a ratio has no size. By medians over the repetitions, as claims are by ranks: a stall of
     the machine that loses a quarter of one trial says nothing of the states.
     """
-    for cell in dict.fromkeys(cell for one in repetitions for cell in one.figures.get(before, {})):
+    found = [
+        (one.with_void, one.gone_with_void) if with_void else (one.figures, one.gone)
+        for one in repetitions
+    ]
+    for cell in dict.fromkeys(cell for figures, _ in found for cell in figures.get(before, {})):
         of_states = [
-            [one.figures[state][cell] for one in repetitions if cell in one.figures.get(state, {})]
+            [figures[state][cell] for figures, _ in found if cell in figures.get(state, {})]
             for state in (before, after)
         ]
         if any(figures and isinf(median(figures)) for figures in of_states):
             first, second = (
-                median(one.gone[state][cell] for one in repetitions if cell in one.gone[state])
+                median(gone[state][cell] for _, gone in found if cell in gone[state])
                 for state in (before, after)
             )
             return (

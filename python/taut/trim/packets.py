@@ -23,7 +23,7 @@ from taut.host.state import FOUND, HostState, plan_state
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
-from taut.records.late import count_on_time
+from taut.records.late import count_on_time, count_void
 from taut.records.tables import EVENTS, HISTOGRAM, PACKETS
 from taut.trim.bench import Repetition
 from taut.trim.candidates import CauseFound, shares_of
@@ -37,11 +37,12 @@ class Measured:
     folder: Path
     generator: GeneratorResult
 
-    @property
-    def gone(self) -> float:
-        """The share that was lost or not sent, of packets that the generator was on time with."""
-        due = count_due(self.generator)
-        return (due - count_on_time(self.folder / HISTOGRAM)) / max(1, due)
+    def gone(self, *, with_void: bool = False) -> float:
+        """Give the share lost or not sent, of all packets or of those that are not void."""
+        due = count_due(self.generator, with_void=with_void)
+        histogram = self.folder / HISTOGRAM
+        came = count_on_time(histogram) + (count_void(histogram) if with_void else 0)
+        return (due - came) / max(1, due)
 
     @property
     def packets(self) -> Path:
@@ -99,21 +100,23 @@ class PacketsBench:
 
     def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
         """Run the trials of every state; read the target of each."""
-        found = {n: tuple(_no_figures(states) for _ in range(3)) for n in repetitions}
+        found = {n: tuple(_no_figures(states) for _ in range(4)) for n in repetitions}
         for measured in self.run(states, repetitions):
             trial, cell = measured.trial, measured.cell
-            *by_void, gone = (figures[trial.host.name] for figures in found[trial.repetition])
-            gone[cell] = measured.gone
-            for with_void in (False, True):
+            on_time, gone, all_packets, all_gone = (
+                figures[trial.host.name] for figures in found[trial.repetition]
+            )
+            for with_void, of, lost in ((False, on_time, gone), (True, all_packets, all_gone)):
+                lost[cell] = measured.gone(with_void=with_void)
                 n_due = count_due(measured.generator, with_void=with_void)
                 value = read_percentile(
                     measured.packets, self._target, with_void=with_void, n_due=n_due
                 )
                 if value is not None:
-                    by_void[with_void][cell] = float(max(1, value))
+                    of[cell] = float(max(1, value))
         return [
-            Repetition(number, on_time, all_packets, gone)
-            for number, (on_time, all_packets, gone) in found.items()
+            Repetition(number, on_time, gone, all_packets, all_gone)
+            for number, (on_time, gone, all_packets, all_gone) in found.items()
         ]
 
     def seconds(self, n_states: int) -> float:

@@ -299,12 +299,12 @@ def _without(whole: HostState, cause: str, members: Sequence[Candidate]) -> Host
 def _judged(
     before: HostState, after: HostState, repetitions: Sequence[Repetition], alpha: float
 ) -> Compared:
-    losses = lost_words(repetitions, before.name, after.name)
     effects: list[PairedRatio | None] = []
     for with_void in (False, True):
         ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]
         try:
             paired = paired_ratio([r for r in ratios if r is not None], 1 - alpha)
+            losses = lost_words(repetitions, before.name, after.name, with_void=with_void)
             effects.append(replace(paired, losses=losses))
         except ValueError:
             effects.append(None)  # Trials failed: too few pairs are left.
