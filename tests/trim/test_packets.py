@@ -11,7 +11,7 @@ from taut.experiment.spec import parse_spec
 from taut.host.state import FOUND, HostState
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.trial import InForce
-from taut.trim.bench import lost_words
+from taut.trim.bench import Losses, losses_of
 from taut.trim.packets import Measured, PacketsBench, cell_of, repeated, repetition_seconds
 
 SPEC = """
@@ -109,10 +109,10 @@ def test_what_was_lost_is_slower_than_all_that_came_back(tmp_path, monkeypatch, 
     assert one.figures == {"as found": {CELL: figure}, "trimmed": {CELL: 200_000}}
     if figure == 200_000:
         assert one.log_ratio("as found", "trimmed") == 0
-        assert lost_words([one], "as found", "trimmed") is None
+        assert losses_of([one], "as found", "trimmed") is None
     else:
         said = f"{CELL}: lost or not sent 0.105 % as found, 0 % trimmed (medians)"
-        assert lost_words([one], "as found", "trimmed") == said
+        assert losses_of([one], "as found", "trimmed") == Losses(said, ("as found",))
 
 
 def test_what_a_held_up_generator_did_not_send_is_no_loss_of_the_device(tmp_path, monkeypatch):

@@ -11,9 +11,10 @@ import pytest
 
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState
-from taut.trim.bench import Figures, Repetition, lost_words
+from taut.records.documents.trim import PairedRatio
+from taut.trim.bench import Figures, Repetition, losses_of
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When
-from taut.trim.decision import Decision, Verdict
+from taut.trim.decision import Decision, Verdict, decide
 from taut.trim.document import sentence
 from taut.trim.trim import Request, Trimmed, trim
 
@@ -242,8 +243,8 @@ def test_one_trial_that_loses_a_quarter_in_a_stall_of_the_machine_is_no_state_th
     once = Repetition(5, calm | {"trimmed": {"cell": inf}}, gone=none | {"trimmed": {"cell": 0.24}})
     others = [Repetition(n, calm, gone=none) for n in range(4)]
 
-    assert lost_words([once, *others], "as found", "trimmed") is None
-    assert lost_words([once], "as found", "trimmed") is not None
+    assert losses_of([once, *others], "as found", "trimmed") is None
+    assert losses_of([once], "as found", "trimmed") is not None
 
 
 def test_void_packets_that_are_lost_make_a_ratio_of_all_packets_no_size() -> None:
@@ -281,6 +282,41 @@ def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
     assert ratio == found.groups["timer"].effect
     assert ratio.losses == "cell: lost or not sent 0 % trimmed, 5 % without timer (medians)"
     assert any("0 % trimmed, 5 % without timer (medians)" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("lost_in", "high", "decision"),
+    [
+        (("without timer",), 2.0, Decision.KEPT_LOSSES),
+        (("trimmed",), 0.5, Decision.HARMED_LOSSES),
+        (("trimmed",), 2.0, Decision.KEPT_UNTOLD),
+        (("trimmed", "without timer"), 0.5, Decision.KEPT_UNTOLD),
+    ],
+)
+def test_of_losses_the_state_that_has_them_decides(
+    lost_in: tuple[str, ...], high: float, decision: Decision
+) -> None:
+    ratio = PairedRatio(7, 0.2, 0.1, high, 0.98, 0.016, "cell: lost or not sent", lost_in)
+
+    [decided] = decide([TIMER], Verdict.HELPS, {"timer": ratio})
+
+    assert decided.decision is decision
+
+
+def test_a_group_without_which_alone_nothing_is_lost_is_put_back() -> None:
+    class LosingInParts(Losing):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            names = [state.name for state in states]
+            is_parts = "without timer" in names
+            self.lost = {n: 0.05 * (is_parts and n != "without timer") for n in names}
+            return super().measure(states, repetitions)
+
+    bench = LosingInParts(ALL, {("R24-now",): 0.1})
+    found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
+
+    assert decisions(found)["R07-now"] is Decision.HARMED_LOSSES
+    assert decisions(found)["R24-now"] is Decision.KEPT_UNTOLD
+    assert found.kept == ["R24-now", "R06-now"]
 
 
 def test_what_is_left_and_loses_more_than_the_whole_is_not_kept_alone() -> None:

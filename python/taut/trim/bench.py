@@ -50,33 +50,46 @@ class Repetition:
         return fmean(log_of(second[cell]) - log_of(first[cell]) for cell in first)
 
 
-def lost_words(
-    repetitions: Sequence[Repetition], before: str, after: str, *, with_void: bool = False
-) -> str | None:
-    """Name the cell whose figure is a lost packet in one of two states; None: none is.
+@dataclass(frozen=True)
+class Losses:
+    """That a figure is a lost packet in one of two states or in both: a ratio then has no size."""
 
-    Then a ratio has no size. By medians over the repetitions, as claims are by ranks: a stall of
-    the machine that loses a quarter of one trial says nothing of the states.
+    words: str
+    """Of the first cell of which it is one."""
+    states: tuple[str, ...]
+    """In which it is one, of any cell."""
+
+
+def losses_of(
+    repetitions: Sequence[Repetition], before: str, after: str, *, with_void: bool = False
+) -> Losses | None:
+    """Find cells whose figure is a lost packet in one of two states; None: none is.
+
+    By medians over the repetitions, as claims are by ranks: a stall of the machine that loses a
+    quarter of one trial says nothing of the states.
     """
     found = [
         (one.with_void, one.gone_with_void) if with_void else (one.figures, one.gone)
         for one in repetitions
     ]
+    lost = []
     for cell in dict.fromkeys(cell for figures, _ in found for cell in figures.get(before, {})):
-        of_states = [
-            [figures[state][cell] for figures, _ in found if cell in figures.get(state, {})]
-            for state in (before, after)
-        ]
-        if any(figures and isinf(median(figures)) for figures in of_states):
-            first, second = (
-                median(gone[state][cell] for _, gone in found if cell in gone[state])
-                for state in (before, after)
-            )
-            return (
-                f"{cell}: lost or not sent {100 * first:.3g} % {before}, {100 * second:.3g} % "
-                f"{after} (medians)"
-            )
-    return None
+        for state in (before, after):
+            of = [figures[state][cell] for figures, _ in found if cell in figures.get(state, {})]
+            if of and isinf(median(of)):
+                lost.append((cell, state))
+    if not lost:
+        return None
+    cell = lost[0][0]
+    first, second = (
+        median(gone[state][cell] for _, gone in found if cell in gone[state])
+        for state in (before, after)
+    )
+    words = (
+        f"{cell}: lost or not sent {100 * first:.3g} % {before}, {100 * second:.3g} % {after} "
+        "(medians)"
+    )
+    return Losses(words, tuple(dict.fromkeys(state for _, state in lost)))
 
 
 class Bench(Protocol):

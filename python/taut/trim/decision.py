@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from taut.records.documents.trim import PART_OF_ALL, PairedRatio
+from taut.records.rundir import TRIMMED
 from taut.trim.candidates import Candidate, When
 
 
@@ -25,17 +26,21 @@ class Decision(StrEnum):
     KEPT_ALL = "kept: all together were shown to help"
     KEPT_WHOLE = PART_OF_ALL
     KEPT_LOSSES = "kept: part of what was shown to help; without it too many packets were lost"
+    KEPT_UNTOLD = "kept: part of what was shown to help; too many packets were lost to say more"
     KEPT_FREE = "kept: costs nothing; nothing was shown"
     PUT_BACK = "put back: nothing was shown"
     HARMED = "put back: it made the figure worse"
     HARMED_GROUP = "put back: its group made the figure worse"
     HARMED_ALL = "put back: all together made the figure worse"
+    HARMED_LOSSES = "put back: its group made the figure worse: with it too many packets were lost"
     NEEDS_BOOT = "needs a boot"
     BY_HAND = "by hand"
 
 
 KEPT = frozenset(one for one in Decision if one.startswith("kept"))
-HARMFUL = frozenset({Decision.HARMED, Decision.HARMED_GROUP, Decision.HARMED_ALL})
+HARMFUL = frozenset(
+    {Decision.HARMED, Decision.HARMED_GROUP, Decision.HARMED_ALL, Decision.HARMED_LOSSES}
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ def _decide(
     if ratio is None:
         return Decided(candidate, Decision.KEPT_WHOLE)
     if ratio.losses is not None:
-        return Decided(candidate, Decision.KEPT_LOSSES, ratio)
+        return Decided(candidate, _by_losses(ratio), ratio)
     if ratio.low > 1:
         shown = Decision.KEPT_SHOWN if n_group == 1 else Decision.KEPT_GROUP
         return Decided(candidate, shown, ratio)
@@ -101,3 +106,12 @@ def _decide(
         return Decided(candidate, harmed, ratio)
     free = Decision.KEPT_FREE if candidate.is_free else Decision.PUT_BACK
     return Decided(candidate, free, ratio)
+
+
+def _by_losses(ratio: PairedRatio) -> Decision:
+    """Decide where the figure is a lost packet: the ratio has no size, but by ranks a direction."""
+    lost_in = ratio.lost_in or ()
+    if TRIMMED not in lost_in:
+        return Decision.KEPT_LOSSES
+    is_shown = lost_in == (TRIMMED,) and ratio.high < 1
+    return Decision.HARMED_LOSSES if is_shown else Decision.KEPT_UNTOLD

@@ -16,7 +16,7 @@ from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
-from taut.trim.bench import Repetition, log_of, lost_words
+from taut.trim.bench import Repetition, log_of, losses_of
 
 CONFIDENCE = 0.95
 """That all intervals of a table hold together."""
@@ -32,7 +32,7 @@ class Shown(StrEnum):
     TOO_FEW = "too few"
     """Too few pairs of trials are left, because trials failed."""
     LOSSES = "losses decide"
-    """Off or on, the percentile is a packet that was lost or not sent (bench.lost_words)."""
+    """Off or on, the percentile is a packet that was lost or not sent (bench.losses_of)."""
     NOT_LOGGED = "not logged"
 
 
@@ -177,11 +177,12 @@ def _losses(
         gone[trial.state][trial.cell] = trial.gone
         if percentile in trial.percentiles:
             figures[trial.state][trial.cell] = trial.percentiles[percentile]
-    return lost_words(
+    losses = losses_of(
         [Repetition(number, figures, gone=gone) for number, (figures, gone) in found.items()],
         AS_FOUND,
         name,
     )
+    return None if losses is None else losses.words
 
 
 def _median_void(trials: Sequence[Measured]) -> float:

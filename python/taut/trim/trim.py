@@ -20,7 +20,7 @@ from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
 from taut.records.documents.trim import PairedRatio
 from taut.records.rundir import TRIMMED
-from taut.trim.bench import Bench, Repetition, lost_words
+from taut.trim.bench import Bench, Repetition, losses_of
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
 from taut.trim.decision import HARMFUL, KEPT, Decided, Decision, Verdict, decide, verdict_of
 from taut.trim.looks import LOOKS, Look, last_look
@@ -60,7 +60,8 @@ class Compared:
     @property
     def losses(self) -> str | None:
         """Say where the figure is a lost packet, so that nothing may be claimed; None: nowhere."""
-        return lost_words(self.repetitions, self.before, self.after)
+        losses = losses_of(self.repetitions, self.before, self.after)
+        return None if losses is None else losses.words
 
     @property
     def verdict(self) -> Verdict:
@@ -304,10 +305,13 @@ def _judged(
         ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]
         try:
             paired = paired_ratio([r for r in ratios if r is not None], 1 - alpha)
-            losses = lost_words(repetitions, before.name, after.name, with_void=with_void)
-            effects.append(replace(paired, losses=losses))
         except ValueError:
             effects.append(None)  # Trials failed: too few pairs are left.
+            continue
+        losses = losses_of(repetitions, before.name, after.name, with_void=with_void)
+        if losses is not None:
+            paired = replace(paired, losses=losses.words, lost_in=losses.states)
+        effects.append(paired)
     return Compared(before.name, after.name, list(repetitions), *effects)
 
 

@@ -36,6 +36,8 @@ class PairedRatio:
     """Two-sided, of the hypothesis that the states do not differ."""
     losses: str | None = field(default=None, metadata=LEFT_OUT)
     """Where the figure is a lost packet: the ratio has no size, nothing is claimed; else None."""
+    lost_in: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """The states in which it is one; None: in neither."""
 
     @property
     def is_shown(self) -> bool:
