@@ -1,5 +1,7 @@
 """What a trim says of itself: in one sentence, and of the causes before and after."""
 
+from math import inf
+
 import pytest
 
 from made_documents import made_explanation, made_result
@@ -7,7 +9,7 @@ from taut.analysis.paired import paired_ratio
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trim import TrimDocument
 from taut.trim.bench import Repetition
-from taut.trim.document import sentence, with_causes
+from taut.trim.document import cells_of, sentence, with_causes
 from taut.trim.trim import Compared, Trimmed
 
 PAIRS = [Repetition(n, {"as found": {"eager": 2.0}, "trimmed": {"eager": 1.0}}) for n in range(7)]
@@ -37,6 +39,17 @@ def of(log_ratios: list[float]) -> Compared:
 )
 def test_the_sentence_says_what_was_shown_or_why_nothing_was(found: Trimmed, said: str):
     assert said in sentence(found, "p99")
+
+
+def test_figures_of_repetitions_stay_in_pairs_where_one_is_lost_or_missing():
+    found = [{"eager": 10.0}, {"eager": inf}, {"eager": 12.0}, {"eager": 14.0}]
+    trimmed = [{"eager": 1.0}, {"eager": 2.0}, {}, {"eager": 3.0}]
+    pairs = enumerate(zip(found, trimmed, strict=True))
+
+    [cell] = cells_of([Repetition(n, {"a": a, "b": b}) for n, (a, b) in pairs], "a", "b")
+
+    assert (cell.before_of_repetitions, cell.before) == ((10, None, 12, 14), 13)
+    assert (cell.after_of_repetitions, cell.after) == ((1, 2, None, 3), 2)
 
 
 def traced(host: str, n: int, late: dict[str, tuple[int, int]], **of: object) -> TrialResult:

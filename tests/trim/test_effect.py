@@ -176,7 +176,7 @@ def test_what_is_lost_instead_of_late_is_no_effect():
     note = f"R24: {losses}: what is lost has no latency, so nothing is claimed of p99.9."
     assert note in document([one], measured)["notes"]
     tail = document([one], measured)["sets"][0]["figures"][1]
-    assert (tail["on"], tail["on_of_repetitions"]) == (None, [])
+    assert (tail["on"], tail["on_of_repetitions"]) == (None, [None] * 8)
 
     (one,) = judge(measured, ["R24"], ["p99.9"])
 
@@ -290,6 +290,21 @@ def test_the_document_has_every_repetition_and_the_sentence():
     assert one["sentence"].endswith("8 pairs, p = 0.0078).")
     assert found["cells"] == [CELL]
     assert any("p99, p99.99" in note for note in found["notes"])
+
+
+def test_figures_of_repetitions_stay_in_pairs_where_one_is_lost_or_missing():
+    measured = [t for t in trials(1 / 10, n=9) if (t.state, t.repetition) != (AS_FOUND, 5)]
+    measured = [
+        replace(t, percentiles={**t.percentiles, "p99.9": inf})
+        if (t.state, t.repetition) == ("R24", 2)
+        else t
+        for t in measured
+    ]
+
+    tail = document(judge(measured, ["R24"], PERCENTILES), measured)["sets"][0]["figures"][1]
+
+    assert [n for n in range(9) if tail["off_of_repetitions"][n] is None] == [4]
+    assert [n for n in range(9) if tail["on_of_repetitions"][n] is None] == [1]
 
 
 def test_notes_tell_what_the_figures_hide():

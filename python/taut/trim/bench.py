@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isinf, log
+from math import isfinite, isinf, log
 from statistics import fmean, median
 from typing import Protocol
 
@@ -23,6 +23,17 @@ _SLOWEST_NS = float(1 << 31)
 def log_of(figure: float) -> float:
     """Give the logarithm of a figure, which is finite."""
     return log(min(figure, _SLOWEST_NS))
+
+
+def known(figure: float | None) -> float | None:
+    """Give a figure as documents have it; None: there is none, or it is a lost packet."""
+    return figure if figure is not None and isfinite(figure) else None
+
+
+def known_median(figures: Sequence[float | None]) -> float | None:
+    """Give the median of those that there are; None: there are none, or it is a lost packet."""
+    there = [figure for figure in figures if figure is not None]
+    return known(median(there)) if there else None
 
 
 @dataclass(frozen=True)

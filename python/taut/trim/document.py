@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import isfinite
-from statistics import median
 
 from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
@@ -15,7 +13,7 @@ from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import AS_FOUND
 from taut.records.documents.trim import CauseOfTrim, CellOfTrim, GroupOfTrim, TrimDocument
 from taut.records.rundir import TRIMMED
-from taut.trim.bench import Repetition
+from taut.trim.bench import Repetition, known, known_median
 from taut.trim.candidates import NO_CAUSE, When
 from taut.trim.decision import Verdict
 from taut.trim.looks import LEAST_PAIRS
@@ -78,29 +76,21 @@ def cells_of(repetitions: Sequence[Repetition], before: str, after: str) -> tupl
     found = []
     for cell in names:
         values, voided = (
-            {
-                state: [of[state][cell] for of in figures if cell in of.get(state, {})]
-                for state in (before, after)
-            }
+            {state: [of.get(state, {}).get(cell) for of in figures] for state in (before, after)}
             for figures in ([r.figures for r in repetitions], [r.with_void for r in repetitions])
         )
         found.append(
             CellOfTrim(
                 cell=cell,
-                before=_median(values[before]),
-                after=_median(values[after]),
-                before_with_void=_median(voided[before]),
-                after_with_void=_median(voided[after]),
-                before_of_repetitions=tuple(filter(isfinite, values[before])),
-                after_of_repetitions=tuple(filter(isfinite, values[after])),
+                before=known_median(values[before]),
+                after=known_median(values[after]),
+                before_with_void=known_median(voided[before]),
+                after_with_void=known_median(voided[after]),
+                before_of_repetitions=tuple(map(known, values[before])),
+                after_of_repetitions=tuple(map(known, values[after])),
             )
         )
     return tuple(found)
-
-
-def _median(values: Sequence[float]) -> float | None:
-    found = median(values) if values else None
-    return found if found is not None and isfinite(found) else None
 
 
 def with_causes(document: TrimDocument, results: Sequence[TrialResult]) -> TrimDocument:

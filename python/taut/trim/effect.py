@@ -9,14 +9,14 @@ all of its intervals hold together. Pure: numbers in, claims out; effect_run.py 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, inf, isfinite, log
+from math import exp, log
 from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
-from taut.trim.bench import Repetition, log_of, losses_of
+from taut.trim.bench import Repetition, known_median, log_of, losses_of
 
 CONFIDENCE = 0.95
 """That all intervals of a table hold together."""
@@ -74,9 +74,12 @@ class FigureEffect:
 
     name: str
     scale: Scale
-    off: Sequence[float]
-    """One number a repetition, the mean over the cells: ns (inf: lost), or a share of the time."""
-    on: Sequence[float]
+    off: Sequence[float | None]
+    """One number a repetition, the mean over the cells: ns (inf: lost), or a share of the time.
+
+    None: of `on` alone that repetition has one.
+    """
+    on: Sequence[float | None]
     claim: Claim | None
     """None: `shown` says why there is none."""
     shown: Shown
@@ -84,8 +87,7 @@ class FigureEffect:
     @property
     def medians(self) -> tuple[float | None, float | None]:
         """Medians of off and of on; None where no trial has the figure, or it is a lost packet."""
-        off, on = (median(of) if of else inf for of in (self.off, self.on))
-        return (off if isfinite(off) else None), (on if isfinite(on) else None)
+        return known_median(self.off), known_median(self.on)
 
 
 @dataclass(frozen=True)
@@ -208,10 +210,11 @@ def _judge_figure(
     # A ratio is a difference of logarithms; everything else is the same for both scales.
     there, back = (log_of, exp) if scale is Scale.RATIO else (float, float)
     before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
-    exact = log if scale is Scale.RATIO else float
+    exact = [_by_repetition(of, value, log if scale is Scale.RATIO else float) for of in (off, on)]
+    numbers = sorted(before.keys() | after.keys())
     values = [
-        [back(fmean(cells.values())) for cells in _by_repetition(of, value, exact).values()]
-        for of in (off, on)
+        [back(fmean(of[number].values())) if number in of else None for number in numbers]
+        for of in exact
     ]
     # A state in which a cell failed must not be judged by the others alone.
     differences = [

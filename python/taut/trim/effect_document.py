@@ -1,7 +1,6 @@
 """An effect as one document: RUN/effect.json, what `taut host effect --json` prints."""
 
 from collections.abc import Sequence
-from math import isfinite
 
 from taut.analysis.paired import factor
 from taut.core.cpus import CpuSet, format_cpu_list
@@ -16,6 +15,7 @@ from taut.records.documents.effect import (
     SetOfEffect,
 )
 from taut.records.documents.generator import INSTRUMENT_LIMIT
+from taut.trim.bench import known
 from taut.trim.effect import (
     CONFIDENCE,
     STOLEN,
@@ -89,8 +89,8 @@ def _figure(figure: FigureEffect) -> FigureOfEffect:
         unit="share" if figure.name == STOLEN else "ns",
         off=off,
         on=on,
-        off_of_repetitions=tuple(filter(isfinite, figure.off)),
-        on_of_repetitions=tuple(filter(isfinite, figure.on)),
+        off_of_repetitions=tuple(map(known, figure.off)),
+        on_of_repetitions=tuple(map(known, figure.on)),
         scale=figure.scale,
         effect=figure.claim,
         shown=figure.shown,

@@ -45,8 +45,9 @@ class FigureOfEffect:
     off: float | None
     """The median over the repetitions, in `unit`; None: none has the figure, or it is lost."""
     on: float | None
-    off_of_repetitions: tuple[float, ...]
-    on_of_repetitions: tuple[float, ...]
+    off_of_repetitions: tuple[float | None, ...]
+    """In pairs with those of `on`; None: that run does not have the figure, or it is lost."""
+    on_of_repetitions: tuple[float | None, ...]
     scale: str
     effect: Claim | None
     """None: too few pairs of runs for a claim, or losses decide (`shown`)."""

@@ -55,8 +55,9 @@ class CellOfTrim:
     """None: no run of that state was whole, or it is a packet that never came back."""
     before_with_void: float | None = None
     after_with_void: float | None = None
-    before_of_repetitions: tuple[float, ...] = ()
-    after_of_repetitions: tuple[float, ...] = ()
+    before_of_repetitions: tuple[float | None, ...] = ()
+    """In pairs with those after; None: that run was not whole, or it is such a packet."""
+    after_of_repetitions: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
