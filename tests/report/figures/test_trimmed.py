@@ -31,7 +31,9 @@ def device(name, state, *, times=1, n_repetitions=6, place="bare"):
 @pytest.fixture(autouse=True)
 def _made_counts(monkeypatch):
     ranks = np.arange(1, N_PACKETS + 1)
-    monkeypatch.setattr(trimmed, "_valid", lambda _, trial: (1000 * ranks * trial.index, ranks))
+    monkeypatch.setattr(
+        trimmed, "_on_time", lambda _, trial: (1000 * ranks * trial.index, ranks, N_PACKETS)
+    )
 
 
 @pytest.fixture
@@ -113,6 +115,39 @@ def test_fewer_than_six_repetitions_have_no_band():
 def test_a_percentile_is_the_smallest_value_with_at_least_that_share():
     values, upto = np.arange(1, 101) * 1000, np.arange(1, 101)
 
-    found = _percentiles(values, upto, np.array([1.0, 2.0, 10.0, 100.0]))
+    found = _percentiles(values, upto, 100, np.array([1.0, 2.0, 10.0, 100.0]))
 
     assert found.tolist() == [1, 50, 90, 99]
+
+
+def lines(pair, monkeypatch, loses):
+    """Give both lines of states alike, but that some trials lose their slowest 0.3 %."""
+
+    def on_time(device, trial):
+        n_due = 20_000
+        ranks = np.arange(1, n_due + 1)[: -60 if loses(device, trial) else None]
+        return 1000 * ranks * trial.repetition, ranks, n_due
+
+    monkeypatch.setattr(trimmed, "_on_time", on_time)
+    found = {"as found": {}, "trimmed": {}}
+    for row in _rows(pair):
+        found[row["state"]][row["one_in"]] = row
+    return found["as found"], found["trimmed"]
+
+
+def test_a_state_that_loses_its_slowest_packets_has_no_shorter_tail(devices, monkeypatch):
+    pair = next(_in_both_states(devices))
+    found, lossy = lines(pair, monkeypatch, lambda device, _: device.state == "trimmed")
+
+    assert max(found) == pytest.approx(2_000)
+    assert 300 < max(lossy) < 20_000 / 60
+    assert all(row["median_us"] == found[one_in]["median_us"] for one_in, row in lossy.items())
+
+
+def test_one_repetition_that_loses_them_ends_the_band_and_not_the_line(devices, monkeypatch):
+    pair = next(_in_both_states(devices))
+    _, lossy = lines(pair, monkeypatch, lambda _, trial: trial.repetition == 1)
+
+    assert max(lossy) == pytest.approx(2_000)
+    for one_in, row in lossy.items():
+        assert (row["low_us"] < row["high_us"]) is (one_in < 20_000 / 60)

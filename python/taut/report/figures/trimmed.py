@@ -8,7 +8,7 @@ the median of all such repetitions lies with 95 %, by order statistics: no distr
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import comb
+from math import comb, inf, isfinite
 
 import numpy as np
 import numpy.typing as npt
@@ -45,11 +45,12 @@ class TrimmedPercentiles:
     reading = (
         "Packets that the generator was on time with: they measure the device. One packet in x "
         "took at least the time drawn: the median of the repetitions, dashed as found, solid "
-        "trimmed. The band is the 95 % interval of that median; with fewer than six repetitions "
-        "there is none. Only "
-        "repetitions measured in both states count, and percentiles with ten packets above them in "
-        "each. Bands that overlap do not mean that nothing is shown: the claim rests on the "
-        "differences within pairs, which the bands do not show."
+        "trimmed. Lost packets count as slower than any: a line ends where its packet is a lost "
+        "one. The band is the 95 % interval of that median; with fewer than six repetitions, or "
+        "where its upper end is a lost packet, there is none. Only repetitions measured in both "
+        "states count, and percentiles with ten packets above them in each. Bands that overlap do "
+        "not mean that nothing is shown: the claim rests on the differences within pairs, which "
+        "the bands do not show."
     )
 
     def draw(self, scene: Scene) -> Chart | None:
@@ -124,29 +125,31 @@ def _only(device: Device, repetitions: set[int]) -> Device:
 
 
 def _rows(pair: tuple[Device, Device]) -> Iterator[Mark]:
-    counts = [[_valid(device, t) for t in device.trials] for device in pair]
-    fewest = min(int(upto[-1]) for repetitions in counts for _, upto in repetitions)
+    counts = [[_on_time(device, t) for t in device.trials] for device in pair]
+    fewest = min(n_due for repetitions in counts for _, _, n_due in repetitions)
     if fewest <= SUPPORT:
         return
     n_steps = int(STEPS_PER_DECADE * np.log10(fewest / SUPPORT)) + 1
     one_in = np.logspace(0, np.log10(fewest / SUPPORT), n_steps)
     for device, repetitions in zip(pair, counts, strict=True):
-        drawn = np.array([_percentiles(values, upto, one_in) for values, upto in repetitions])
+        drawn = np.array([_percentiles(*counted, one_in) for counted in repetitions])
         yield from _points(device, one_in, drawn)
 
 
-def _valid(device: Device, trial: TrialResult) -> tuple[Ints, Ints]:
-    """Give one repetition's distinct latencies without void packets, and the ranks up to each."""
+def _on_time(device: Device, trial: TrialResult) -> tuple[Ints, Ints, int]:
+    """Give one repetition's distinct latencies, the ranks up to each, and how many were due.
+
+    Void packets are left out.
+    """
     values, n = device.counts("latency", with_void=False, of=trial)
-    return values, np.cumsum(n)
+    return values, np.cumsum(n), trial.measured.warm.on_time
 
 
-def _percentiles(values: Ints, upto: Ints, one_in: Floats) -> Floats:
-    """Give the packet of which one in so many is as slow, as percentile_disc has it."""
-    total = int(upto[-1])
+def _percentiles(values: Ints, upto: Ints, n_due: int, one_in: Floats) -> Floats:
+    """Give the packet of which one in so many is as slow, as percentile_disc has it; inf: lost."""
     # Rounding must not lift a whole rank to the next.
-    ranks = np.maximum(1, np.ceil(total * (1 - 1 / one_in) - 1e-6))
-    found: Floats = values[np.searchsorted(upto, ranks)] / 1e3
+    ranks = np.maximum(1, np.ceil(n_due * (1 - 1 / one_in) - 1e-6))
+    found: Floats = np.append(values / 1e3, inf)[np.searchsorted(upto, ranks)]
     return found
 
 
@@ -158,13 +161,16 @@ def _points(device: Device, one_in: Floats, values: Floats) -> Iterator[Mark]:
     low, high = (middle, middle) if out is None else (ordered[out], ordered[n - 1 - out])
     columns = (one_in.tolist(), middle.tolist(), low.tolist(), high.tolist())
     for x, median, least, most in zip(*columns, strict=True):
+        if not isfinite(median):
+            return
+        has_band = isfinite(most)
         yield {
             "device": device.label,
             "state": device.state,
             "one_in": x,
             "median_us": median,
-            "low_us": least,
-            "high_us": most,
+            "low_us": least if has_band else median,
+            "high_us": most if has_band else median,
             "repetitions": n,
         }
 
