@@ -3,8 +3,8 @@
 
     .venv/bin/python bench/analysis.py [--packets 30000000] [--repetitions 3] [--check]
 
-The trial is made up: 500 kpkt/s over a path that stalls, with lost and void packets, written as the
-generator does, a lost one a deadline later.  Times are of the whole process, start-up and report
+The trial is made up: 500 kpkt/s over a path that stalls, with lost and void packets, written as
+they come back, a lost one a deadline later.  Times are of the whole process, start-up and report
 included, files in the page cache, beside what the processors had to do; memory is that of all its
 processes at one time, in a run of its own.  --check has DuckDB count the same packets, and wants
 every number to be the same.

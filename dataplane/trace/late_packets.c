@@ -17,9 +17,10 @@ enum {
 };
 // Everything of the first seconds is kept: a fair sample of what interrupts cost on this host.
 static const uint64_t learn_ns = UINT64_C(2) * NS_PER_S;
-// A generator calls a packet lost after one to two deadlines of 1 s (docs/adr/0007). Where it takes
-// longer, that is seen with the first one.
-static const uint64_t hold_ns = UINT64_C(2) * NS_PER_S;
+// A generator calls a packet lost when its ring of what is in flight comes round: two to four
+// deadlines of 1 s, and what a train adds (in_flight_capacity). Where it takes longer, that is seen
+// with the first one.
+static const uint64_t hold_ns = UINT64_C(5) * NS_PER_S;
 
 // None of these is a packet that was sent by this run and came for the first time.
 static const uint16_t extra_flags =

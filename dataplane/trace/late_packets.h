@@ -3,8 +3,8 @@
 // The packets of a running generator, read from its growing packets.bin: which of them were late or
 // lost, and thus which stretches of time are worth keeping.
 //
-// Records are in the order in which packets came back; a lost packet has its record when its
-// deadline is over. So the file may still name a stretch that begins `hold` before its newest
+// Records are in the order in which packets came back; a lost packet has its record some deadlines
+// after it was sent. So the file may still name a stretch that begins `hold` before its newest
 // packet.
 //
 // A file that is there before may be of an earlier run. What was closed before the trace began, or
