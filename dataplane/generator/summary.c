@@ -152,6 +152,7 @@ static void print_gaps(struct json *json, const struct generator *g)
 	json_u64(json, "longest_granted_ns",
 		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
 	json_u64(json, "full_ring_packets", g->loop.gaps.n_full);
+	json_u64(json, "full_ring_ns", clock_ns(g->loop.gaps.filling_ticks, g->tsc_hz));
 	json_end(json);
 }
 

@@ -101,12 +101,14 @@ def test_what_its_ports_dropped_is_told_of_each_that_receives(tmp_path: Path):
     assert ports == (PortDrops(), PortDrops())
 
 
-def test_how_many_packets_fill_its_ring_is_told(tmp_path: Path):
+def test_what_fills_its_ring_is_told(tmp_path: Path):
     run(tmp_path, *LOOP, *QUICK)
 
     gaps = read_document(GeneratorResult, tmp_path / GENERATOR_FILE).gaps
     assert gaps is not None
     assert gaps.full_ring_packets == RING_PACKETS
+    # Of each packet 6 ns, in whole ticks of a clock of 1 GHz or more.
+    assert 6 * RING_PACKETS <= gaps.full_ring_ns < 7 * RING_PACKETS
 
 
 def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):

@@ -14,7 +14,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.guest import inside_of, words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
-from taut.explain.judge.held import ring_packets_of
+from taut.explain.judge.held import ring_of
 from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
 from taut.explain.judge.traced import Traced
@@ -80,7 +80,7 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
         holds,
         None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
-        ring_packets=ring_packets_of(document.dut.link, sent.gaps),
+        ring=ring_of(document.dut.link, sent.gaps),
         silences=_silences(threads, document, passages, tail, normal),
     )
     judged = judge_packets(tail, blame, normal, device)

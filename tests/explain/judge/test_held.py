@@ -8,7 +8,7 @@ from made_packets import packet
 from made_trace import MadeTrace, normal, write_trial
 from taut.dut.forwarder import TautForwardOptions
 from taut.explain import Options, explain_trial
-from taut.explain.judge.held import RING_PACKETS, ring_packets_of
+from taut.explain.judge.held import ReceiveRing, ring_of
 from taut.explain.read.passages import Passages
 from taut.testbed.links import LINKS
 
@@ -16,6 +16,7 @@ MS, US = 1_000_000, 1_000
 BATCH = 32
 GAP = (20 * MS + 5 * US, 53 * MS)
 TRACE = MadeTrace().vector(1, 2)
+HELD_BACK = "held back while the generator stood still"
 
 
 def batched(n=3_200, gap=None):
@@ -49,7 +50,7 @@ def test_a_batch_that_the_generator_did_not_fill_is_the_measurers(tmp_path):
 
     assert 0 < waited == found.n_tail
     assert {c.cause: c.n_packets for c in found.causes} == {"measurer": waited}
-    assert found.causes[0].n_by_relation == {"held back while the generator stood still": waited}
+    assert found.causes[0].n_by_relation == {HELD_BACK: waited}
     assert "held it back while the generator stood still" in found.worst[0].line
     assert found.worst[0].gap.thread == "generator"
 
@@ -97,8 +98,21 @@ def test_what_came_after_a_full_ring_was_held_back_by_the_generator(
 
     if link == "memif":
         assert {c.cause: c.n_packets for c in found.causes} == {"measurer": n_waiting + 100}
-    words = "held back while the generator stood still"
-    assert (found.causes[0].n_by_relation.get(words, 0) >= 100) == was_full
+    assert (found.causes[0].n_by_relation.get(HELD_BACK, 0) >= 100) == was_full
+
+
+@pytest.mark.parametrize(("gap_ns", "was_full"), [(2 * US, False), (10 * US, True)])
+def test_behind_a_gap_too_short_to_fill_the_ring_it_was_the_device(tmp_path, gap_ns, was_full):
+    rows, gaps = ring_was_full(1_024, (110 * MS - gap_ns, 110 * MS))
+    told = {"full_ring_packets": 960, "full_ring_ns": 5_760}
+
+    dut = {"driver": "taut_forward", "link": "memif", "stats": {"gaps": {}}}
+    meta = {"dut": dut, "generator": {"counters": {}, "gaps": told}}
+    found = explain_trial(write_trial(tmp_path, rows, gaps, TRACE, meta), Options(over="50us"))
+
+    held = {c.cause: c.n_by_relation.get(HELD_BACK, 0) for c in found.causes}
+    assert (held.get("measurer", 0) >= 1_024) == was_full
+    assert sum(held.values()) == held.get("measurer", 0) * was_full
 
 
 @pytest.mark.parametrize(
@@ -120,8 +134,8 @@ def test_whether_a_full_ring_makes_the_device_wait_is_for_the_link_to_say(monkey
     for name in ("memif", "veth"):
         monkeypatch.setitem(LINKS, f"like {name}", LINKS[name])
 
-    assert ring_packets_of("like memif", None) == RING_PACKETS
-    assert ring_packets_of("like veth", None) is None
+    assert ring_of("like memif", None) == ReceiveRing()
+    assert ring_of("like veth", None) is None
     assert Passages(Path("none"), "like memif").is_shared
     assert not Passages(Path("none"), "like veth").is_shared
     # Cards are no shared memory; of what is not known the worst is taken.

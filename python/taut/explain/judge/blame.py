@@ -13,7 +13,7 @@ import numpy as np
 from taut.core.timings import stage
 from taut.explain.arrays import Ints, Mask, last_marked
 from taut.explain.judge.cover import covered_by
-from taut.explain.judge.held import RING_PACKETS, held_back, stood_still_ns
+from taut.explain.judge.held import ReceiveRing, held_back, stood_still_ns
 from taut.explain.read.packets import Normal, Tail
 from taut.explain.read.spans import Spans, Stretches
 from taut.records.documents.trial import Holds
@@ -91,14 +91,14 @@ def blame_packets(
     holds: Holds | None,
     is_work: Mask | None = None,
     has_device: bool = True,
-    ring_packets: int | None = RING_PACKETS,
+    ring: ReceiveRing | None = None,
     silences: Stretches | None = None,
 ) -> Blame:
     """Tie every packet to a gap, or to what else made it late.
 
     `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
-    device only the generator handles a packet. `ring_packets` is as in held.py. `silences` are
-    times without a packet back or a log: who waits for one of them to end is in no queue.
+    device only the generator handles a packet. `ring` is as in held.py. `silences` are times
+    without a packet back or a log: who waits for one of them to end is in no queue.
     """
     island = _islands(tail)
     stood, bound = _batched_for(tail, normal, generator, holds)
@@ -112,7 +112,7 @@ def blame_packets(
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
     vetoed = stalled & gaps.outlasts(tail, gap)
     stalled &= ~vetoed
-    kept, kept_by = held_back(tail, generator, needed, stood, ring_packets)
+    kept, kept_by = held_back(tail, generator, needed, stood, ring)
     kept &= ~is_batched & ~measured & ~stalled
     until = np.maximum(
         _drained(device, np.where(stalled, gap, -1), normal),

@@ -5,6 +5,8 @@ generator's receive ring is full, the device has nowhere to put packets until it
 Neither is the device's doing.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask
@@ -20,16 +22,27 @@ generator.json does not say: the 1024 places that it has over taut's links, less
 receive calls (gap_watch_set_ring of dataplane/generator/gap_watch.c)."""
 
 
-def ring_packets_of(link: str | None, gaps: GapCounters | None) -> int | None:
-    """Give how many packets fill the generator's ring; None: a full one makes nobody wait.
+@dataclass(frozen=True)
+class ReceiveRing:
+    """The generator's receive ring, and what tells that a gap left it full."""
+
+    n_packets: int = RING_PACKETS
+    """At least so many packets waited in it."""
+    filling_ns: int = 0
+    """No shorter gap fills it; 0: runs of before generator.json said so."""
+
+
+def ring_of(link: str | None, gaps: GapCounters | None) -> ReceiveRing | None:
+    """Give the generator's ring; None: a full one makes nobody wait.
 
     The kernel drops what finds it full.
     """
     kind = LINKS.get(link or "")
     if kind is not None and kind.crosses_kernel:
         return None
-    told = None if gaps is None else gaps.full_ring_packets
-    return RING_PACKETS if told is None else told
+    if gaps is None or gaps.full_ring_packets is None:
+        return ReceiveRing()
+    return ReceiveRing(gaps.full_ring_packets, gaps.full_ring_ns or 0)
 
 
 def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
@@ -39,20 +52,17 @@ def stood_still_ns(tail: Tail, generator: Spans) -> Ints:
 
 
 def held_back(
-    tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints, ring_packets: int | None
+    tail: Tail, generator: Spans, needed_ns: Ints, stood_ns: Ints, ring: ReceiveRing | None
 ) -> tuple[Mask, Ints]:
     """Mark the packets that were held back so, and give the gap of the generator, -1: none.
 
     `needed_ns` is the latency to explain; for `stood_ns` of it a batch waited for the generator.
-    So many packets fill the generator's receive ring, which keeps the device waiting then; None: it
-    does not.
+    A full `ring` keeps the device waiting; None: it does not.
     """
     if not len(generator):
         return np.zeros(len(tail), bool), np.full(len(tail), -1)
     in_batch = tail.is_late & (stood_ns > 0) & (2 * stood_ns >= needed_ns)
-    full = np.empty(0, np.int64)
-    if ring_packets is not None:
-        full = np.flatnonzero(_in_ring(tail, generator) >= ring_packets)
+    full = np.empty(0, np.int64) if ring is None else _filling(tail, generator, ring)
     # The latest such gap that had ended when the packet was back.
     at = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
     ends = generator.end_ns[full[np.maximum(at, 0)]] if len(full) else np.zeros(len(tail), np.int64)
@@ -62,11 +72,15 @@ def held_back(
     return in_batch | by_ring, np.where(in_batch | by_ring, gap, -1)
 
 
-def _in_ring(tail: Tail, generator: Spans) -> Ints:
-    """Count the packets that stood in the generator's receive ring after each of its gaps."""
+def _filling(tail: Tail, generator: Spans, ring: ReceiveRing) -> Ints:
+    """Give the gaps of the generator that left its receive ring full."""
+    gaps = np.flatnonzero(generator.length_ns >= ring.filling_ns)
+    if not len(gaps):
+        return gaps
+    end_ns = generator.end_ns[gaps]
     # The gap in which a packet came, if any: one that ended after its arrival window began.
     arrived = tail.received_ns - tail.arrival_window_ns
-    at = np.searchsorted(generator.end_ns, tail.received_ns, "right") - 1
+    at = np.searchsorted(end_ns, tail.received_ns, "right") - 1
     known = np.maximum(at, 0)
-    waited = tail.is_late & (at >= 0) & (arrived < generator.end_ns[known])
-    return np.bincount(known[waited], minlength=len(generator))
+    waited = tail.is_late & (at >= 0) & (arrived < end_ns[known])
+    return gaps[np.bincount(known[waited], minlength=len(gaps)) >= ring.n_packets]

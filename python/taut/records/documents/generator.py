@@ -39,6 +39,8 @@ class GapCounters:
     """The longest stall that may have passed as work of the ports."""
     full_ring_packets: int | None = field(default=None, metadata=LEFT_OUT)
     """So many packets that waited in a receive ring of the generator's filled it."""
+    full_ring_ns: int | None = field(default=None, metadata=LEFT_OUT)
+    """No shorter gap filled it."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
 
