@@ -32,7 +32,8 @@ struct gap_watch {
 // What stands in a port's receive ring, as polls that return all they can find it.
 struct waiting {
 	uint64_t n; // found behind a gap in which the ring can have filled
-	uint64_t oldest_tsc; // when the oldest that came meanwhile was due
+	// When the oldest of ours was due that came in time; UINT64_MAX: there is none.
+	uint64_t oldest_tsc;
 };
 static const struct waiting none_waiting = {.oldest_tsc = UINT64_MAX};
 
@@ -78,7 +79,8 @@ static inline bool gap_watch_since(const struct gap_watch *watch, uint64_t from_
 // Hot path: n more packets stood in a port that was last empty at since_tsc. If a gap let them
 // wait that was long enough for it, and they are all that the ring takes, the device had nowhere to
 // put those behind them: it lost them or held them back. The kernel never waits for a socket's
-// ring. What a device sends in one go may be as many, and no gap's doing.
+// ring. What a device sends in one go may be as many, and no gap's doing. Where none of ours waits
+// it held what was sent since then.
 static inline void gap_watch_waited(struct gap_watch *watch, struct waiting *waiting, uint32_t n,
 	uint64_t since_tsc, uint64_t now_tsc)
 {
@@ -86,7 +88,9 @@ static inline void gap_watch_waited(struct gap_watch *watch, struct waiting *wai
 		return;
 	waiting->n += n;
 	if (waiting->n >= watch->n_full)
-		gap_watch_remember_full(watch, waiting->oldest_tsc, now_tsc);
+		gap_watch_remember_full(watch,
+			waiting->oldest_tsc != UINT64_MAX ? waiting->oldest_tsc : since_tsc,
+			now_tsc);
 }
 
 // Can a packet sent then have found a receive ring full behind a gap? Binary search among the

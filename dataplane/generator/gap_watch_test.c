@@ -192,6 +192,25 @@ static void test_what_came_in_one_go_filled_no_ring_but_behind_a_gap_that_long(v
 	gap_watch_destroy(&watch);
 }
 
+static void test_a_full_ring_without_a_packet_of_ours_held_what_was_sent_since(void **state)
+{
+	struct gap_watch watch = make();
+	struct waiting waiting = none_waiting;
+
+	gap_watch_start(&watch, 1);
+	gap_watch_set_ring(&watch, 256, 64, 0);
+	add_gaps(&watch, 1, 2);
+	for (uint64_t i = 0; i < 10; i++)
+		gap_watch_waited(&watch, &waiting, 192, start_of(1), start_of(2) + i);
+
+	assert_int_equal(watch.n_spans, 1);
+	assert_false(gap_watch_was_full(&watch, start_of(1) - 1));
+	assert_true(gap_watch_was_full(&watch, start_of(1)));
+	assert_true(gap_watch_was_full(&watch, start_of(2) + 9));
+	assert_false(gap_watch_was_full(&watch, start_of(2) + 10));
+	gap_watch_destroy(&watch);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +223,8 @@ int main(void)
 		cmocka_unit_test(test_a_ring_is_full_by_its_size),
 		cmocka_unit_test(
 			test_what_came_in_one_go_filled_no_ring_but_behind_a_gap_that_long),
+		cmocka_unit_test(
+			test_a_full_ring_without_a_packet_of_ours_held_what_was_sent_since),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,6 +221,7 @@ static void init_loop(struct generator *g)
 			.is_expected = {is_shared || i == 0, is_shared || i == 1},
 			.run_id = config->run_id,
 			.arrivals.may_leave = port_may_leave(g->ports[1 - i]),
+			.waiting = none_waiting,
 		};
 		least_ring = RTE_MIN(least_ring, receiver->port->ring_size);
 	}

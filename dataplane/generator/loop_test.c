@@ -16,7 +16,9 @@
 #include "loop.h"
 #include "pool.h"
 
-enum { N_MBUFS = 2047, RUN_ID = 1, N_PACKETS = 200 };
+enum { N_MBUFS = 2047, RUN_ID = 1, N_PACKETS = 200, N_FULL = 1023 };
+
+static const uint64_t deadline_ticks = UINT64_C(1) << 32; // ticks: a second, at least
 
 static char path[] = "/tmp/loop_test.XXXXXX";
 static const volatile int never;
@@ -26,26 +28,31 @@ static struct port *port;
 static struct loop loop;
 static struct measurement measurement;
 
-// As the sender does it; they are due when they are sent.
-static void send_packets(void)
+static void put_frame(uint64_t seq, uint64_t due_tsc)
 {
+	const struct probe probe = {
+		.seq = seq, .run_id = RUN_ID, .due_ticks = due_tsc - loop.receivers[0].epoch_tsc};
 	struct probe_template template;
-	struct rte_mbuf *mbuf;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 
+	assert_non_null(mbuf);
 	probe_template_fill(&template, 64, 0);
-	for (uint64_t seq = 0; seq < N_PACKETS; seq++) {
-		const struct probe probe = {.seq = seq, .run_id = RUN_ID};
+	probe_write((uint8_t *)rte_pktmbuf_append(mbuf, 64), &template, &probe, 0);
+	assert_int_equal(port_tx(port, &mbuf, 1), 1);
+}
+
+// As the sender does it; they are due when they are sent.
+static void send_packets(uint64_t n)
+{
+	for (uint64_t seq = 0; seq < n; seq++) {
 		const struct sent_packet packet = {
 			.due_tsc = clock_tsc(), .sent_tsc = clock_tsc(), .frame_len = 64};
-		mbuf = rte_pktmbuf_alloc(pool);
-		assert_non_null(mbuf);
-		probe_write((uint8_t *)rte_pktmbuf_append(mbuf, 64), &template, &probe, 0);
-		assert_int_equal(port_tx(port, &mbuf, 1), 1);
+		put_frame(seq, packet.due_tsc);
 		measurement_sent(&measurement, &packet);
 	}
 }
 
-static void set_up(uint64_t timeout_tsc)
+static void set_up(uint64_t timeout_tsc, uint64_t n)
 {
 	const struct gap_log_config gaps = {.threshold_ticks = UINT64_MAX / 4};
 	const struct measurement_config config = {
@@ -71,8 +78,10 @@ static void set_up(uint64_t timeout_tsc)
 		.of = {&measurement, &measurement},
 		.is_expected = {1, 1},
 		.run_id = RUN_ID,
+		.epoch_tsc = clock_tsc() - 2 * deadline_ticks,
+		.waiting = none_waiting,
 	};
-	send_packets();
+	send_packets(n);
 }
 
 static void tear_down(void)
@@ -88,7 +97,7 @@ static void test_what_is_under_way_is_received_though_it_cannot_be_written(void 
 		.path = path, .kind = RECORD_PACKET, .ring_bytes = 1 << 16, .core = -1};
 	static const struct clock_point nothing;
 
-	set_up(UINT64_MAX);
+	set_up(UINT64_MAX, N_PACKETS);
 	assert_int_equal(record_writer_create(&file, &loop.writer), 0);
 	atomic_store(&loop.writer->error, -ENOSPC);
 
@@ -101,7 +110,7 @@ static void test_what_is_under_way_is_received_though_it_cannot_be_written(void 
 
 static void test_what_stood_in_the_ring_when_the_time_was_over_is_received(void **state)
 {
-	set_up(0);
+	set_up(0, N_PACKETS);
 
 	assert_int_equal(loop_drain(&loop), LOOP_COMPLETE);
 
@@ -113,13 +122,53 @@ static void test_what_is_lost_is_waited_for_until_the_time_is_over(void **state)
 {
 	struct sent_packet packet = {.due_tsc = 1, .sent_tsc = 1, .frame_len = 64};
 
-	set_up(0);
+	set_up(0, N_PACKETS);
 	measurement_sent(&measurement, &packet);
 
 	assert_int_equal(loop_drain(&loop), LOOP_TIMEOUT);
 
 	assert_int_equal(measurement.counters.matched, N_PACKETS);
 	assert_int_equal(measurement_n_in_flight(&measurement), 1);
+	tear_down();
+}
+
+// In which all that is in the ring has come.
+static void stand_still(void)
+{
+	gap_watch_set_ring(&loop.gaps, N_FULL + 1, RECEIVER_BURST, 0);
+	gap_watch_remember(&loop.gaps, clock_tsc());
+}
+
+static void test_what_can_have_found_the_ring_full_is_known(void **state)
+{
+	set_up(UINT64_MAX, N_FULL);
+	uint64_t first_tsc = measurement.in_flight.entries[0].due_tsc;
+	stand_still();
+	assert_false(gap_watch_was_full(&loop.gaps, first_tsc));
+
+	assert_int_equal(loop_drain(&loop), LOOP_COMPLETE);
+
+	assert_int_equal(measurement.counters.matched, N_FULL);
+	assert_true(gap_watch_was_full(&loop.gaps, first_tsc));
+	assert_false(gap_watch_was_full(&loop.gaps, first_tsc - 1));
+	assert_false(gap_watch_was_full(&loop.gaps, clock_tsc()));
+	tear_down();
+}
+
+static void test_what_came_long_after_its_deadline_says_nothing_of_the_ring(void **state)
+{
+	set_up(UINT64_MAX, N_FULL - 1);
+	uint64_t first_tsc = measurement.in_flight.entries[0].due_tsc;
+	measurement.deadline_ticks = deadline_ticks;
+	loop.receivers[0].arrivals.since_tsc = first_tsc;
+	put_frame(0, first_tsc - deadline_ticks - 1); // once more
+	stand_still();
+
+	assert_int_equal(loop_drain(&loop), LOOP_COMPLETE);
+
+	assert_int_equal(measurement.counters.duplicates, 1);
+	assert_true(gap_watch_was_full(&loop.gaps, first_tsc));
+	assert_false(gap_watch_was_full(&loop.gaps, first_tsc - 1));
 	tear_down();
 }
 
@@ -156,6 +205,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_what_is_under_way_is_received_though_it_cannot_be_written),
 		cmocka_unit_test(test_what_stood_in_the_ring_when_the_time_was_over_is_received),
 		cmocka_unit_test(test_what_is_lost_is_waited_for_until_the_time_is_over),
+		cmocka_unit_test(test_what_can_have_found_the_ring_full_is_known),
+		cmocka_unit_test(test_what_came_long_after_its_deadline_says_nothing_of_the_ring),
 	};
 
 	start(argv[0]);

@@ -26,7 +26,9 @@ static inline void receive_one(struct receiver *receiver, const struct rte_mbuf 
 		.is_ours =
 			probe.run_id == receiver->run_id && receiver->is_expected[probe.direction],
 	};
-	if (packet.is_ours && packet.due_tsc < receiver->waiting.oldest_tsc)
+	// One that came after its deadline, as a duplicate may, tells nothing of the others.
+	if (packet.is_ours && packet.due_tsc < receiver->waiting.oldest_tsc &&
+		receiver->arrivals.since_tsc <= packet.due_tsc + receiver->of[0]->deadline_ticks)
 		receiver->waiting.oldest_tsc = packet.due_tsc;
 	measurement_received(receiver->of[probe.direction], &packet);
 }
