@@ -38,11 +38,31 @@ static void test_an_empty_poll_has_a_cost_and_ports_that_are_never_empty_have_no
 	assert_int_equal(measured(0), 0);
 }
 
+// What is lost would be waited for as long as others' packets come.
+static void test_ports_that_are_never_empty_are_left_when_the_time_is_over(void **state)
+{
+	const struct gap_log_config gaps = {.threshold_ticks = UINT64_MAX / 4};
+	static const volatile int never;
+	static struct measurement measurement = {.counters.sent = 1};
+	static struct loop loop = {.n_senders = 1, .n_receivers = 1, .n_signals = &never};
+
+	loop.senders[0].measurement = &measurement;
+	assert_int_equal(gap_watch_create(&loop.gaps, &gaps, 8), 0);
+	n_polls = 0;
+	n_empty = 0;
+
+	assert_int_equal(loop_drain(&loop), LOOP_TIMEOUT);
+
+	assert_in_range(n_polls, 2, N_POLLS - 1);
+	gap_watch_destroy(&loop.gaps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			test_an_empty_poll_has_a_cost_and_ports_that_are_never_empty_have_none),
+		cmocka_unit_test(test_ports_that_are_never_empty_are_left_when_the_time_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
