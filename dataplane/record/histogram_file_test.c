@@ -1,11 +1,12 @@
 #include "histogram_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -56,18 +57,24 @@ static void test_records_of_several_batches_are_all_there(void **state)
 	assert_int_equal(record.series, SERIES_INTENT);
 }
 
+static void limit_file_size(rlim_t bytes)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 static void test_an_append_that_failed_on_the_way_is_told_at_the_end(void **state)
 {
 	create(path);
-	// A file that may be read only, behind a header that was written.
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_true(fd >= 0);
-	close(out.file.fd);
-	out.file.fd = fd;
+	limit_file_size(sizeof(struct record_file_header) + sizeof(struct histogram_record));
 	for (int64_t i = 0; i < N_RECORDS; i++)
 		histogram_file_add(&out, &(struct histogram_record){.value_ticks = i});
+	limit_file_size(RLIM_INFINITY);
 
-	assert_int_equal(histogram_file_close(&out, &last), -EBADF);
+	assert_int_equal(histogram_file_close(&out, &last), -EFBIG);
 }
 
 int main(void)
@@ -80,6 +87,7 @@ int main(void)
 
 	if (fd >= 0)
 		close(fd);
+	signal(SIGXFSZ, SIG_IGN);
 	int n_failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(path);
 	return n_failed;
