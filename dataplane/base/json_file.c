@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,21 +30,30 @@ static int write_text(const char *path, const char *text, size_t len)
 	return err;
 }
 
+static bool is_beside_refused(int err)
+{
+	// A folder that is not ours or read-only; a file that is a mount point, as in a container.
+	return err == -EACCES || err == -EBUSY || err == -EPERM || err == -EROFS || err == -EXDEV;
+}
+
 static int replace(const char *path, const char *text, size_t len)
 {
 	char temporary[PATH_MAX];
 	struct stat status;
+	bool is_there = lstat(path, &status) == 0;
 
-	if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
+	if (is_there && !S_ISREG(status.st_mode))
 		return write_text(path, text, len);
 	if (snprintf(temporary, sizeof(temporary), "%s.tmp", path) >= (int)sizeof(temporary))
 		return -ENAMETOOLONG;
 	int err = write_text(temporary, text, len);
+	if (err == 0 && is_there && chmod(temporary, status.st_mode & ALLPERMS) < 0)
+		err = -errno;
 	if (err == 0 && rename(temporary, path) < 0)
 		err = -errno;
 	if (err < 0)
 		(void)unlink(temporary);
-	return err;
+	return is_there && is_beside_refused(err) ? write_text(path, text, len) : err;
 }
 
 int json_file_write(const char *path, json_print *print, const void *context)

@@ -14,6 +14,19 @@
 #include <cmocka.h>
 
 static char folder[] = "/tmp/json_file_test.XXXXXX";
+static int rename_error; // 0: it does what it should
+
+// The linker puts these before glibc's (--wrap): a file that is a mount point.
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+
+int __wrap_rename(const char *from, const char *to)
+{
+	if (rename_error == 0)
+		return __real_rename(from, to);
+	errno = rename_error;
+	return -1;
+}
 
 static const char *inside(const char *name)
 {
@@ -112,6 +125,30 @@ static void what_is_no_file_is_written_to(void **state)
 	assert_true(S_ISLNK(status.st_mode));
 }
 
+static void what_replaces_a_file_has_its_mode(void **state)
+{
+	struct stat status;
+
+	assert_int_equal(chmod(inside("a.json"), 0640), 0);
+	assert_int_equal(json_file_write(inside("a.json"), print, &(struct numbers){.n = 3}), 0);
+	assert_int_equal(stat(inside("a.json"), &status), 0);
+	assert_int_equal(status.st_mode & ALLPERMS, 0640);
+}
+
+static void a_file_that_cannot_be_replaced_is_written_to(void **state)
+{
+	static const int refusals[] = {EBUSY, EPERM, EXDEV};
+
+	for (uint64_t i = 0; i < 3; i++) {
+		rename_error = refusals[i];
+		int err = json_file_write(inside("a.json"), print, &(struct numbers){.n = 2 - i});
+		rename_error = 0;
+		assert_int_equal(err, 0);
+		assert_holds("a.json", i == 0 ? "[0,1]\n" : i == 1 ? "[0]\n" : "[]\n");
+		assert_int_not_equal(access(inside("a.json.tmp"), F_OK), 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +156,8 @@ int main(void)
 		cmocka_unit_test(one_that_lacks_something_is_not_written),
 		cmocka_unit_test(want_of_room_is_told_as_that_and_leaves_nothing),
 		cmocka_unit_test(what_is_no_file_is_written_to),
+		cmocka_unit_test(what_replaces_a_file_has_its_mode),
+		cmocka_unit_test(a_file_that_cannot_be_replaced_is_written_to),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
