@@ -114,8 +114,9 @@ ORDER BY d.direction, d.is_void, d.is_cold, d.value_ns - m.least_ns""",
         name="loss",
         unit="packets",
         definition="lost: sent and not received before the deadline; unsent: due, but the "
-        "transmit call refused it; void: the generator was late, a gap of it overlaps sending or "
-        "arrival window",
+        "transmit call refused it; void: the generator was late: a gap of it overlaps sending or "
+        "arrival window, or its backlog, or a device that had to wait for it, made the packet late "
+        "or lost",
         sql="""
 SELECT direction, is_cold,
     COUNT(*) AS due,
