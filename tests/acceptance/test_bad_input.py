@@ -242,15 +242,15 @@ def test_a_second_run_on_the_same_cores_stops_or_waits_and_names_the_first(tmp_p
         second = run_taut(tmp_path / "second", SPEC, *cores, wait=False)
         with started(tmp_path / "third", SPEC, *cores) as waiting:
             assert waiting.stderr is not None
-            told = next(line for line in waiting.stderr if "measures there" in line)
+            told = next(line for line in waiting.stderr if ") has it" in line)
             # It waits; now the first may end.
             first.send_signal(signal.SIGINT)
             third = passed(finished(tmp_path / "third", waiting))
         assert finished(tmp_path / "first", first).status == 130
 
     assert second.status == 2
-    assert f"pid {first.pid}) measures there" in second.stderr
+    assert f"pid {first.pid}) has it" in second.stderr
     assert "--wait" in second.stderr
     assert not second.path.exists()
-    assert f"pid {first.pid}) measures there; waiting for its end" in told
+    assert f"pid {first.pid}) has it; waiting for its end" in told
     assert [result["status"] for result in third.results] == ["whole"]

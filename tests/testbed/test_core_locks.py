@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
+from taut.testbed import core_locks
 from taut.testbed.core_locks import busy_cores, measuring_on, refuse_others
 from waiting import wait_for
 
@@ -52,12 +54,30 @@ def test_the_second_is_told_who_measures_there():
         pytest.fail("both measured")
 
 
+@pytest.mark.parametrize(
+    ("mine", "advice"),
+    [((A, B), r"\(--wait\), or measure on other cores"), ((A,), r"\(--wait\)")],
+)
+def test_other_cores_are_advised_where_one_is_free(
+    mine: CpuSet, advice: str, monkeypatch: pytest.MonkeyPatch
+):
+    """`taut host apply` has every core while it changes the host."""
+    monkeypatch.setattr(core_locks, "cpuset_cores", lambda: mine)
+
+    with (
+        somebody_on(A) as holder,
+        pytest.raises(InputError, match=rf"pid {holder.pid}\) has it; wait for its end {advice}$"),
+        measuring_on([A]),
+    ):
+        pytest.fail("both measured")
+
+
 def test_who_changes_the_host_is_refused_while_another_measures_on_it():
     with measuring_on([B]):
         refuse_others([A, B])
         with (
             somebody_on(A) as holder,
-            pytest.raises(InputError, match=rf"pid {holder.pid}\) measures there, on this host, "),
+            pytest.raises(InputError, match=rf"pid {holder.pid}\) has it, on this host, "),
         ):
             refuse_others([A, B])
 

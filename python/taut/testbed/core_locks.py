@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.cpus import CpuSet, cpuset_cores
 from taut.core.errors import InputError
 from taut.core.timings import stage
 
@@ -53,7 +53,7 @@ def measuring_on(
         while (busy := _take(wanted, held)) is not None:
             who = _who(busy)
             if not wait:
-                raise InputError(f"{who}; wait for its end (--wait), or measure on other cores")
+                raise InputError(f"{who}; wait for its end (--wait){_or_elsewhere()}")
             if who != told:
                 waiting(f"{who}; waiting for its end")
                 told = who
@@ -97,14 +97,20 @@ def _holder(core: int) -> int | None:
     return process
 
 
+def _or_elsewhere() -> str:
+    """Advise other cores, unless somebody has every one that this process may use."""
+    mine = cpuset_cores()
+    return "" if busy_cores(mine) == mine else ", or measure on other cores"
+
+
 def _who(core: int) -> str:
-    """Say who measures on a core."""
+    """Say who has a core."""
     process = _holder(core)
     if not process:
-        return f"core {format_cpu_list([core])}: another measurement of taut runs there"
+        return f"core {core}: another taut has it"
     if process == os.getpid():
-        return f"core {core}: this very process measures there already"
-    return f"core {core}: `{_command(process)}` (pid {process}) measures there"
+        return f"core {core}: this very process has it already"
+    return f"core {core}: `{_command(process)}` (pid {process}) has it"
 
 
 def _command(process: int) -> str:
