@@ -55,6 +55,22 @@ def test_an_apply_that_fills_the_disk_takes_back_what_it_made(
         assert take_back(host).was_empty
 
 
+def test_an_apply_that_leaves_what_it_made_calls_nothing_failed_that_is_in_force(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, before = machine(tmp_path)
+
+    with monkeypatch.context() as patched:
+        fill_after(N_LINES - 1, patched)
+        report = apply_changes(host, TreeWriter(host), wishes(), keep_going=True)
+
+    assert all(result.outcome is Outcome.IN_FORCE for result in report.results)
+    assert report.unsettled.endswith("cannot be written: No space left on device")
+    assert not report.is_good
+    assert take_back(host).is_good
+    assert machine_files(tmp_path) == before
+
+
 def test_an_undo_needs_no_room_and_is_ended_once_there_is_some(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,12 +61,14 @@ class ApplyReport:
 
     results: Sequence[Result]
     undone: UndoReport | None = None
+    unsettled: str = ""
+    """With `keep_going`, why the journal does not say that the apply ended; empty: it does."""
 
     @property
     def is_good(self) -> bool:
         """Whether everything is in force that this machine lets anybody change."""
         bad = (Outcome.FAILED, Outcome.OTHER_VALUE)
-        return not any(result.outcome in bad for result in self.results)
+        return not self.unsettled and not any(result.outcome in bad for result in self.results)
 
 
 def apply_changes(
@@ -93,11 +95,13 @@ def apply_changes(
         if not open_wishes:
             return ApplyReport(already)
         entries = journal.begin([_record(host, wish) for wish in open_wishes], holder)
-        results = _make(host, writer, journal, open_wishes, entries, keep_going=keep_going)
+        results, unsettled = _make(
+            host, writer, journal, open_wishes, entries, keep_going=keep_going
+        )
         taken_back = None
         if not keep_going and any(result.outcome is Outcome.FAILED for result in results):
             taken_back = undo(host, writer, journal, generations=[entries[0].generation])
-        return ApplyReport([*already, *results], taken_back)
+        return ApplyReport([*already, *results], taken_back, unsettled)
 
 
 def _split(host: Host, wishes: Sequence[Wish]) -> tuple[list[Result], list[Wish]]:
@@ -173,8 +177,11 @@ def _make(
     entries: list[Entry],
     *,
     keep_going: bool,
-) -> list[Result]:
-    """Make the changes in order, up to the first that fails unless `keep_going`."""
+) -> tuple[list[Result], str]:
+    """Make the changes in order, up to the first that fails unless `keep_going`.
+
+    The text: see ApplyReport.unsettled.
+    """
     results: list[Result] = []
     made = _Made()
     for place, wish in enumerate(wishes):
@@ -182,13 +189,16 @@ def _make(
         made.add(entry)
         results.append(_apply(host, writer, journal, wish, entry))
         if results[-1].outcome is Outcome.FAILED and not keep_going:
-            return results
+            return results, ""
+    unsettled = ""
     try:
         _settle(host, journal, entries, results)
     except OSError as error:
-        note = _not_noted(journal, error)
-        results[-1] = replace(results[-1], outcome=Outcome.FAILED, note=note)
-    return results
+        unsettled = _not_noted(journal, error)
+        if not keep_going:  # All is taken back, as where a change fails.
+            results[-1] = replace(results[-1], outcome=Outcome.FAILED, note=unsettled)
+            unsettled = ""
+    return results, unsettled
 
 
 def _apply(host: Host, writer: Writer, journal: Journal, wish: Wish, entry: Entry) -> Result:

@@ -111,6 +111,9 @@ def print_applied(console: Console, report: ApplyReport) -> None:
         print_paragraph(console, "A change failed: those before it are taken back.")
         print_undo(console, report.undone)
         return
+    if report.unsettled:
+        words = f"The journal does not say that this apply came to its end: {report.unsettled}."
+        print_paragraph(console, words, style="red")
     n_made = sum(result.outcome is Outcome.IN_FORCE for result in report.results)
     print_paragraph(
         console,
