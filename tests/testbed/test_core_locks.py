@@ -1,11 +1,13 @@
 """Two measurements never share a core unknowingly."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +90,18 @@ def test_of_two_cores_none_is_taken_where_one_is_held():
             pytest.fail("both measured")
 
         assert busy_cores([A]) == ()
+
+
+def test_more_cores_than_files_that_may_be_open_are_refused():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    n_open = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(n_open + 8, soft), hard))
+    try:
+        cores = range(8000, 8064)
+        with pytest.raises(InputError, match=r"^64 cores: .*ulimit -n"), measuring_on(cores):
+            pytest.fail("held")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_who_waits_goes_on_when_the_other_ends():

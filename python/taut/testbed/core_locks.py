@@ -10,7 +10,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -62,11 +62,11 @@ def measuring_on(
         yield
 
 
-def _take(cores: Iterable[int], held: ExitStack) -> int | None:
+def _take(cores: Sequence[int], held: ExitStack) -> int | None:
     """Take all or none; give the first core that somebody else holds."""
     with ExitStack() as taken:
         for core in cores:
-            lock = taken.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            lock = taken.enter_context(_socket(n_cores=len(cores)))
             try:
                 lock.bind(_name(core))
             except OSError as error:
@@ -76,6 +76,18 @@ def _take(cores: Iterable[int], held: ExitStack) -> int | None:
             lock.listen(_BACKLOG)
         held.enter_context(taken.pop_all())
     return None
+
+
+def _socket(n_cores: int) -> socket.socket:
+    try:
+        return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError as error:
+        if error.errno != errno.EMFILE:
+            raise
+        raise InputError(
+            f"{n_cores} cores: as many files more than this process may have open; "
+            "raise that (ulimit -n), or name fewer cores"
+        ) from None
 
 
 def _name(core: int) -> bytes:

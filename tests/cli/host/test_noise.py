@@ -37,6 +37,13 @@ def document(stop: str, *cores: int) -> dict:
     }
 
 
+@pytest.fixture(autouse=True)
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with every core that is asked for here."""
+    host = tree(tmp_path / "machine", {"/sys/devices/system/cpu/online": "0-1022\n"})
+    monkeypatch.setattr(module, "Host", lambda: host)
+
+
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> list[CpuSet]:
     """Hold no core of this machine, where tests beside this one measure; keep what was asked."""
@@ -154,7 +161,7 @@ def test_the_cores_that_are_polled_on_by_default_are_held(
     mine = cpuset_cores()
     # No machine has the other one for this process.
     listed = f"{mine[0]},1023\n" if is_isolated else "\n"
-    host = tree(tmp_path, {"/sys/devices/system/cpu/isolated": listed})
+    host = tree(tmp_path / "isolated", {"/sys/devices/system/cpu/isolated": listed})
     monkeypatch.setattr(module, "Host", lambda: host)
 
     run()
@@ -180,3 +187,12 @@ def test_a_mistake_leaves_no_folder(tmp_path: Path) -> None:
 
     assert isinstance(result.exception, InputError)
     assert not (tmp_path / "hdr").exists()
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_core_that_is_not_online_is_refused_before_any_is_held(held: list[CpuSet]) -> None:
+    result = run("--cores", "2,1023")
+
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception) == "core 1023 is not online; online are 0-1022"
+    assert held == []

@@ -69,10 +69,11 @@ def noise(
     as_json: JsonOption = False,
 ) -> None:
     """Poll on cores and measure what keeps them from it: kernel, hypervisor, firmware, others."""
+    host = Host()
     request = NoiseRequest(
         duration_ns=parse_duration_ns(duration),
         threshold_ns=parse_duration_ns(threshold),
-        cores=parse_cores(cores) or _default_cores(Host()),
+        cores=_online(host, parse_cores(cores)) or _default_cores(host),
         priority=priority,
     )
     tell = partial(print_note, Console(stderr=True))
@@ -119,6 +120,16 @@ def as_document(found: Noise) -> NoiseDocument:
             for row in found.cores
         ),
     )
+
+
+def _online(host: Host, cores: CpuSet | None) -> CpuSet | None:
+    """Give the cores asked for, before one is held; InputError: one of them is not online."""
+    online = host.online_cores()
+    absent = [core for core in cores or () if online and core not in online]
+    if absent:
+        shown = format_cpu_list(online)
+        raise InputError(f"core {absent[0]} is not online; online are {shown}")
+    return cores
 
 
 def _default_cores(host: Host) -> CpuSet:
