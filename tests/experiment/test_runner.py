@@ -5,7 +5,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from made_run import MadeTrial, make_raw_trial
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import write_json
 from taut.core.held import held_alone
+from taut.experiment import cores as cores_module
 from taut.experiment import leftovers, runner
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Plan, Trial, make_plan
@@ -25,6 +26,7 @@ from taut.experiment.quick_figures import QuickFigures
 from taut.experiment.run_manifest import hash_inputs
 from taut.experiment.runner import (
     Session,
+    cores_held,
     measuring,
     open_run,
     pinned_to,
@@ -269,6 +271,29 @@ def test_a_run_into_which_another_taut_measures_is_refused(
         f"{out}: another taut measures into it; wait for its end, or give another --out"
     )
     assert (out / "trials").is_dir()
+
+
+def test_a_run_that_waited_chooses_its_cores_anew(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """All were busy at first: an apply has every core while it changes the host."""
+    busy = [(0, 1, 2, 3), ()]
+    wanted: list[set[int]] = []
+
+    @contextmanager
+    def waits_once(cores: set[int], **_: object) -> Iterator[bool]:
+        wanted.append(cores)
+        yield len(wanted) == 1
+
+    monkeypatch.setattr(cores_module, "cpuset_cores", lambda: (0, 1, 2, 3))
+    monkeypatch.setattr(runner, "busy_cores", lambda _: busy[len(wanted)])
+    monkeypatch.setattr(runner, "measuring_on", waits_once)
+    host = tree(tmp_path, {"/sys/devices/system/cpu/online": "0-3\n"})
+
+    with cores_held(host, plan.spec, wait=True, waiting=lambda _: None) as cores:
+        assert wanted == [{0, 1}, {cores.generator, cores.device}]
+
+    assert cores.runner not in cores.measured
 
 
 def test_a_run_that_changes_the_host_is_refused_beside_another(

@@ -157,7 +157,7 @@ def measuring(
     with (
         measuring_into(run.path),
         _remove_refused_run(run),
-        cores_held(host, plan.spec, progress, wait=wait) as cores,
+        cores_held(host, plan.spec, wait=wait, waiting=progress.warned) as cores,
         RunScope() as scope,
     ):
         with stage("leftovers"):
@@ -202,13 +202,22 @@ def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situat
 
 
 @contextmanager
-def cores_held(host: Host, spec: Spec, progress: Progress, *, wait: bool) -> Iterator[Cores]:
-    """Choose the cores of a run and keep other measurements off them."""
-    cores = choose_cores(host, spec)
-    beside = {core for one in working(spec.neighbour, cores) for core in one.cores}
-    loaded = tuple(sorted({*cores.measured, *beside}))
-    with measuring_on(loaded, wait=wait, waiting=progress.warned):
-        yield cores
+def cores_held(
+    host: Host, spec: Spec, *, wait: bool, waiting: Callable[[str], None]
+) -> Iterator[Cores]:
+    """Choose the cores of a run and keep other measurements off them.
+
+    Anew after a wait: of what was chosen while others had the cores, theirs came last, and the host
+    may have been changed since. `waiting` is called with the words for whom.
+    """
+    while True:
+        cores = choose_cores(host, spec)
+        beside = {core for one in working(spec.neighbour, cores) for core in one.cores}
+        loaded = {*cores.measured, *beside}
+        with measuring_on(loaded, wait=wait, waiting=waiting) as had_to_wait:
+            if not had_to_wait:
+                yield cores
+                return
 
 
 @contextmanager

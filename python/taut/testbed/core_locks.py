@@ -41,8 +41,8 @@ def refuse_others(cores: Iterable[int], advice: str = "wait for its end") -> Non
 @contextmanager
 def measuring_on(
     cores: Iterable[int], *, wait: bool = False, waiting: Callable[[str], None] = lambda _: None
-) -> Iterator[None]:
-    """Hold the cores while the body of the `with` runs.
+) -> Iterator[bool]:
+    """Hold the cores while the body of the `with` runs; give whether others had to end first.
 
     InputError names another measurement that holds one; with `wait`, wait for its end instead, and
     call `waiting` once with the words for whom.
@@ -59,7 +59,7 @@ def measuring_on(
                 told = who
             with stage("waiting for cores"):
                 time.sleep(_WAIT_S)
-        yield
+        yield bool(told)
 
 
 def _take(cores: Sequence[int], held: ExitStack) -> int | None:

@@ -1,5 +1,7 @@
 """`taut host effect`: options, what is refused before anything is measured, and the words."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ from rich.console import Console
 from taut.cli.host import effect_job as module
 from taut.cli.host.effect_words import print_effect
 from taut.cli.main import run_command
+from taut.core.errors import InputError
+from taut.experiment.cores import Cores
 from taut.host.knob import Knob, KnobSet
 from taut.host.state import HostState
 from taut.records.rundir import AS_FOUND
@@ -98,11 +102,43 @@ def test_without_root_nothing_is_changed(
     assert "run as root; nothing was changed" in capsys.readouterr().err
 
 
+def test_sets_are_found_for_the_cores_that_are_free_after_a_wait(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order: list[str] = []
+
+    @contextmanager
+    def held(*_: object, wait: bool, **__: object) -> Iterator[Cores]:
+        order.append(f"held, wait: {wait}")
+        yield Cores(generator=0, device=5, writer=1, runner=1)
+
+    def found(words: object, host: object, cores: Cores, checks: object) -> None:
+        order.append(f"found for core {cores.device}")
+        raise InputError("that is enough")
+
+    monkeypatch.setattr(module.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(module, "require", lambda _: order.append("nothing is missing"))
+    monkeypatch.setattr(module, "cores_held", held)
+    monkeypatch.setattr(module, "describe_applied", lambda _: None)
+    monkeypatch.setattr(module, "situation_of", lambda _, cores, __: cores)
+    monkeypatch.setattr(module, "find_sets", found)
+
+    assert run_command(["host", "effect", "R24", "--wait"]) == 2
+
+    assert "that is enough" in capsys.readouterr().err
+    assert order == ["nothing is missing", "held, wait: True", "found for core 5"]
+
+
 @pytest.mark.root
 @pytest.mark.parametrize(("word", "said"), [("R99", "no check's"), ("SCHED_FIFO", "the device's")])
 def test_an_unknown_knob_is_one_line(
-    word: str, said: str, capsys: pytest.CaptureFixture[str]
+    word: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(module, "require", lambda _: None)
+
     assert run_command(["host", "effect", word]) == 2
 
     err = capsys.readouterr().err

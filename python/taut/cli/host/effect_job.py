@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -23,7 +24,7 @@ from taut.experiment.model import Spec
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
-from taut.experiment.runner import choose_cores, measuring, situation_of
+from taut.experiment.runner import cores_held, measuring, situation_of
 from taut.experiment.spec import parse_spec, read_spec_text
 from taut.host.checks import CHECKS
 from taut.host.host import Host
@@ -79,7 +80,7 @@ def measure_effect(
     n_claims = n_claims_of(len(knobs), percentiles)
     check_repetitions(repetitions, n_claims)
     parsed = repeated(parsed, repetitions)
-    sets = _sets(knobs, parsed)
+    sets = _sets(knobs, parsed, wait=wait)
     plan = make_plan(parsed, states=[FOUND, *(one.state for one in sets)])
     require(plan)
     directory = out or default_out("effect")
@@ -195,15 +196,22 @@ def _of_device(spec: Spec, name: str | None) -> Spec:
     return spec.model_copy(update={"device": kept, "traffic": traffic})
 
 
-def _sets(words: Sequence[str], spec: Spec) -> list[KnobSet]:
-    """Find the sets for the cores and the device of the run; the host must be as found."""
+def _sets(words: Sequence[str], spec: Spec, *, wait: bool) -> list[KnobSet]:
+    """Find the sets for the cores and the device of the run; the host must be as found.
+
+    Others end first: the cores of the run are those that are free then.
+    """
     if os.geteuid() != 0:
         raise InputError("effect: changes this host for a while: run as root; nothing was changed")
+    require(make_plan(spec))  # What is missing is told before anybody is waited for.
     host = Host()
-    leftovers.clean(default_base(), host)
-    if describe_applied(host) is not None:
-        refuse_applied(host)
-    assigned = choose_cores(host, spec)
-    if not assigned.to_quiet:
-        raise InputError("effect: no core is left that taut itself keeps off: it needs two cores")
-    return find_sets(words, host, situation_of(host, assigned, spec), CHECKS)
+    tell = partial(print_note, Console(stderr=True))
+    with cores_held(host, spec, wait=wait, waiting=tell) as assigned:
+        leftovers.clean(default_base(), host)
+        if describe_applied(host) is not None:
+            refuse_applied(host)
+        if not assigned.to_quiet:
+            raise InputError(
+                "effect: no core is left that taut itself keeps off: it needs two cores"
+            )
+        return find_sets(words, host, situation_of(host, assigned, spec), CHECKS)
