@@ -72,17 +72,19 @@ def free_to_change(
     wait: bool = False,
     waiting: Callable[[str], None] = lambda _: None,
     otherwise: str = "",
+    is_forced: bool = False,
 ) -> Iterator[None]:
     """Keep measurements off a host while it is changed by hand. InputError: one is under way.
 
     `wait`: wait for its end instead, and call `waiting` once with the words for whom. `otherwise`
-    ends the advice: ", or --force".
+    ends the advice: ", or --force". `is_forced`: also where a run that is alive has changed it.
     """
     cores = host.online_cores()
     if not wait:
         refuse_others(cores, f"wait for its end (--wait){otherwise}")
     with measuring_on(cores, wait=wait, waiting=waiting):
-        _refuse_held(host, f"wait for that{otherwise}")
+        if not is_forced:
+            _refuse_held(host)
         yield
 
 
@@ -100,13 +102,14 @@ def put_host_back(host: Host) -> list[str]:
     return done
 
 
-def _refuse_held(host: Host, advice: str) -> None:
+def _refuse_held(host: Host) -> None:
     """InputError: a run that is alive has changed settings of the host."""
     for holder in filter(_is_alive, holders(host)):
         run, *rest = holder.split(", ")
         who = f"{run} ({rest[0]})" if rest else run
         raise InputError(
-            f"{who} has changed settings of this host, and puts them back at its end; {advice}"
+            f"{who} has changed settings of this host, and puts them back at its end; wait for "
+            "that, or `taut host undo --force`"
         )
 
 

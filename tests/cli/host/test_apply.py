@@ -1,7 +1,7 @@
 import json
 import os
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from host_tree import POLL, TreeWriter, put, snapshot, tree
 from taut.cli.host.apply import print_applied
 from taut.cli.host.undo import print_undo
 from taut.cli.main import run_command
+from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.experiment import leftovers
 from taut.host.apply import ApplyReport, Outcome, Result, Wish, apply_changes
@@ -247,7 +248,7 @@ def test_undo_leaves_what_a_living_run_has_changed_unless_forced(
     assert run_command(["host", "undo"]) == 2
     err = capsys.readouterr().err
     assert f"run ab12 (pid {os.getpid()}) has changed settings" in err
-    assert err.endswith("wait for that, or --force\n")
+    assert err.endswith("wait for that, or `taut host undo --force`\n")
     assert host.read(STAT_INTERVAL) == "120"
     assert run.read_in_force().lost == ()
 
@@ -256,6 +257,30 @@ def test_undo_leaves_what_a_living_run_has_changed_unless_forced(
     assert run_command(["host", "undo", "--force"]) == 0
     assert host.read(STAT_INTERVAL) == "1"
     assert run.read_in_force().lost == (STAT_INTERVAL,)
+
+
+@pytest.mark.parametrize(
+    ("options", "waits"),
+    [((), []), (("--wait",), [True]), (("--boot", "--wait"), [])],
+    ids=["at once", "after a wait", "of files"],
+)
+def test_a_forced_undo_waits_where_it_is_told_to(
+    options: tuple[str, ...], waits: list[bool], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def hold(_: CpuSet, *, wait: bool, **__: object) -> AbstractContextManager[None]:
+        asked.append(wait)
+        return nullcontext()
+
+    monkeypatch.setattr(leftovers, "measuring_on", hold)
+    run = HostStates(host, TreeWriter(host), lambda: POLL, leftovers.holder_of("ab12"))
+    run.enter(HostState("one", only=("R06",)))
+
+    assert run_command(["host", "undo", "--force", *options]) == 0
+
+    assert asked == waits
+    assert host.read(STAT_INTERVAL) == ("120" if "--boot" in options else "1")
 
 
 def test_undo_of_a_corrupt_journal_says_the_line_and_fails(

@@ -57,8 +57,10 @@ def undo(
         print_paragraph(console, "Nothing to undo.")
         return
     tell = partial(print_note, Console(stderr=True))
-    asks = not (force or boot)
-    free = leftovers.free_to_change(host, wait=wait, waiting=tell, otherwise=", or --force")
+    asks = not boot and (wait or not force)
+    free = leftovers.free_to_change(
+        host, wait=wait, waiting=tell, otherwise=", or --force", is_forced=force
+    )
     with free if asks else nullcontext(), journal.locked():
         report = undo_host(host, Writer(host), journal, force=force, only_files=boot)
     print_undo(console, report)
