@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from host_tree import POLL, TreeWriter, put, tree
+from taut.core.errors import InputError
 from taut.experiment import leftovers
 from taut.host.host import Host
-from taut.host.state import HostState, HostStates
+from taut.host.state import HostState, HostStates, holders
 from taut.testbed import cleanup
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
@@ -129,3 +130,25 @@ def test_what_only_root_can_put_back_is_told_until_a_reboot_takes_it(
 
     put(host.root, "/proc/sys/kernel/random/boot_id", "next\n")
     assert leftovers.changed_by_others(host) == []
+
+
+def test_a_boot_ends_a_run_of_whatever_container(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of another PID namespace nobody can tell, within a boot, whether a process lives."""
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr(leftovers, "Writer", TreeWriter)
+    host = changed_by(f"run ab12, {DEAD}, in another", tmp_path / "host")
+    put(host.root, "/sys/devices/system/cpu/online", "8186\n")
+
+    with (
+        pytest.raises(InputError, match=r"run ab12 .* or `taut host undo --force`$"),
+        leftovers.free_to_change(host),
+    ):
+        pytest.fail("it was changed")
+
+    put(host.root, "/proc/sys/kernel/random/boot_id", "next\n")
+    with leftovers.free_to_change(host):
+        leftovers.put_host_back(host)
+
+    assert holders(host) == []

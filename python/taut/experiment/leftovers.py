@@ -11,7 +11,7 @@ from pathlib import Path
 
 from taut.core.errors import InputError
 from taut.host.host import Host
-from taut.host.journal import boot_id
+from taut.host.journal import Journal, boot_id
 from taut.host.state import holders, take_back
 from taut.host.verify import Standing, verify
 from taut.host.writer import Writer
@@ -58,7 +58,7 @@ def changed_by_others(host: Host) -> list[str]:
     said = []
     for holder in found:
         words = f"{_run_of(holder)} has changed settings of this host: it is measured with them, "
-        if _is_alive(holder):
+        if _is_alive(host, holder):
             said.append(f"{words}not as found, and they may go at any moment")
         elif holder in kept:
             said.append(f"{words}not as found; it is dead: `sudo taut doctor --clean` puts it back")
@@ -104,7 +104,7 @@ def put_host_back(host: Host) -> list[str]:
 
 def _refuse_held(host: Host) -> None:
     """InputError: a run that is alive has changed settings of the host."""
-    for holder in filter(_is_alive, holders(host)):
+    for holder in (one for one in holders(host) if _is_alive(host, one)):
         run, *rest = holder.split(", ")
         who = f"{run} ({rest[0]})" if rest else run
         raise InputError(
@@ -118,7 +118,7 @@ def _dead(host: Host) -> list[str]:
     if os.geteuid() != 0:
         return []  # only a run as root changes the host, and only root can undo that
     try:
-        return [holder for holder in holders(host) if not _is_alive(holder)]
+        return [holder for holder in holders(host) if not _is_alive(host, holder)]
     except InputError:
         return []  # a journal of another machine tells of no run of this one
 
@@ -127,8 +127,11 @@ def _run_of(holder: str) -> str:
     return holder.partition(",")[0]
 
 
-def _is_alive(holder: str) -> bool:
+def _is_alive(host: Host, holder: str) -> bool:
     """Whether the run that holds settings is alive; also True where that cannot be told."""
+    here = boot_id(host)
+    if not any(e.boot == here for e in Journal(host).load().entries if e.holder == holder):
+        return False  # A boot ends all, in whatever container it ran.
     try:
         _, process, started, namespace = (part.rpartition(" ")[2] for part in holder.split(", "))
         if namespace != pid_namespace():
