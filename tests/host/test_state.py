@@ -212,6 +212,34 @@ def test_a_state_is_left_however_long_another_has_the_journal(
     assert machine(tmp_path) == before
 
 
+def test_ctrl_c_ends_the_wait_for_the_journal_and_says_how_the_host_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("taut.host.journal._LOCK_WAIT_S", 0.0)
+    host = tree(tmp_path, FILES)
+    before = machine(tmp_path)
+    told: list[str] = []
+
+    def tell(words: str) -> None:
+        told.append(words)
+        signal.raise_signal(signal.SIGINT)
+
+    run = HostStates(host, TreeWriter(host), lambda: POLL, "run abcd", tell)
+    run.enter(ONLY)
+    with (
+        Journal(host).locked(),
+        pytest.raises(HostStateError, match=r"is at work; .* still be changed: `taut host undo`"),
+    ):
+        run.leave()
+
+    assert [words.partition(":")[0] for words in told] == [
+        "another `taut host apply`, `undo` or `effect` is at work"
+    ]
+    assert host.read(INTERVAL) == "120"
+    run.leave()
+    assert machine(tmp_path) == before
+
+
 def test_a_state_that_cannot_be_left_says_what_puts_the_host_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

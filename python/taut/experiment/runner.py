@@ -169,7 +169,7 @@ def measuring(
             refuse_others(host.online_cores())
         holder = leftovers.holder_of(scope.id)
         situation = partial(situation_of, host, cores, plan.spec)
-        states = HostStates(host, Writer(host), situation, holder)
+        states = HostStates(host, Writer(host), situation, holder, progress.warned)
         with states, pinned_to(cores.runner):
             bench = Testbench(plan, scope, cores, progress.ticked, progress.warned, beside)
             with stage("clock"):

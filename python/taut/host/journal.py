@@ -15,7 +15,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -65,16 +65,17 @@ class Journal:
         return self.path.exists()
 
     @contextmanager
-    def locked(self, *, is_patient: bool = False) -> Iterator[None]:
+    def locked(self, waits: Callable[[], bool] = lambda: False) -> Iterator[None]:
         """Keep other applies and undos out; the kernel releases the lock if we die.
 
-        TautError: another one has it for longer than a moment; `is_patient` waits for its end.
+        TautError: another one has it for longer than a moment, and `waits`, asked again and again
+        from then on, says no.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._open_lock() as lock:
             end = time.monotonic() + _LOCK_WAIT_S
             while not _is_locked(lock.fileno()):
-                if not is_patient and time.monotonic() > end:
+                if time.monotonic() > end and not waits():
                     raise TautError(
                         "another `taut host apply`, `undo` or `effect` is at work; wait for its end"
                     )

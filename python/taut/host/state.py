@@ -28,6 +28,10 @@ from taut.records.documents.manifest import Applied
 from taut.records.documents.trial import AS_FOUND, InForce
 
 _WAITING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ANOTHER = (
+    "another `taut host apply`, `undo` or `effect` is at work: the host is put back at its end; "
+    "Ctrl-C leaves it changed"
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class HostStates:
     situation: Callable[[], Situation]
     holder: str
     """The run's name in the journal; never empty, which would mean an apply by hand."""
+    waiting: Callable[[str], None] = lambda _: None
+    """Called with the words for what the end of the run waits for."""
     _entered: Entered | None = field(default=None, init=False)
     """The state in force, whole; None: none is, or nobody knows."""
     _is_changed: bool = field(default=False, init=False)
@@ -133,19 +139,36 @@ class HostStates:
     def leave(self) -> None:
         """Put the host back as it was found, however long another apply takes.
 
-        HostStateError: it is still changed, by somebody else as well or for an error.
+        HostStateError: it is still changed, by somebody else as well, for an error, or for a signal
+        came while it waited for the other.
         """
         self._entered = None
         if self._is_changed:
-            with undisturbed():
-                self._take_back()
+            with undisturbed() as came:
+                try:
+                    self._take_back(self._waits(came))
+                except HostStateError:
+                    came.clear()  # It ends the run as well, and says how the host is left.
+                    raise
         # Only now: a host that could not be put back is not as found.
         self._is_changed = False
 
-    def _take_back(self) -> None:
+    def _waits(self, came: Sequence[int]) -> Callable[[], bool]:
+        """Wait for another apply or undo, saying so once, until one more signal has come."""
+        known: list[int] = []
+
+        def waits() -> bool:
+            if not known:
+                known.append(len(came))
+                self.waiting(_ANOTHER)
+            return len(came) == known[0]
+
+        return waits
+
+    def _take_back(self, waits: Callable[[], bool]) -> None:
         keeps = self._had_journal
         try:
-            take_back(self.host, self.writer, self.holder, keep_archive=keeps, is_patient=True)
+            take_back(self.host, self.writer, self.holder, keep_archive=keeps, waits=waits)
         except HostStateError:
             raise
         except (TautError, OSError) as error:
@@ -255,16 +278,16 @@ def take_back(
     holder: str,
     *,
     keep_archive: bool = True,
-    is_patient: bool = False,
+    waits: Callable[[], bool] = lambda: False,
 ) -> UndoReport:
     """Undo what a holder changed; HostStateError: something is not as it was.
 
-    `is_patient`: wait as long as another apply or undo takes.
+    `waits`: whether to wait for another apply or undo that takes longer than a moment.
     """
     journal = Journal(host)
     if not journal.is_there:
         return UndoReport(was_empty=True)
-    with journal.locked(is_patient=is_patient):
+    with journal.locked(waits):
         ours = {entry.generation for entry in journal.load().entries if entry.holder == holder}
         if not ours:
             return UndoReport(was_empty=True)
@@ -291,15 +314,20 @@ def holders(host: Host) -> list[str]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Delay Ctrl-C and other signals to end: changes are made whole, and taken back whole."""
+def undisturbed() -> Iterator[list[int]]:
+    """Delay Ctrl-C and other signals to end: changes are made whole, and taken back whole.
+
+    Gives those that came so far; the first of them is raised at the end.
+    """
     came: list[int] = []
     # A signal mask is not enough: another thread gets the signal, and Python raises in this one.
     before = {
-        number: signal.signal(number, lambda number, _: came.append(number)) for number in _WAITING
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in _WAITING
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)

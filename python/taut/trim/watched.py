@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_shown_list
@@ -142,7 +143,8 @@ def watching(
         refuse_applied(host)
         refuse_others(host.online_cores())
         holder = leftovers.holder_of(scope.id)
-        states = HostStates(host, Writer(host), lambda: situation_of(host, process), holder)
+        situation = partial(situation_of, host, process)
+        states = HostStates(host, Writer(host), situation, holder, progress.warned)
         own = _own_core(host, process)
         with states, pinned_to(own):
             _describe(out, process, host, seed, command_line)
