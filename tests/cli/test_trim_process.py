@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.cli import trim_process
 from taut.cli.main import run_command
 from taut.cli.trim_process import Kept
 from taut.records.documents.manifest import ProcessOfRun
@@ -47,6 +48,22 @@ def test_a_budget_that_can_show_nothing_is_refused(capsys: pytest.CaptureFixture
     err = capsys.readouterr().err
     assert "--budget 5s: too small to show anything" in err
     assert "--window 500ms" in err
+
+
+@pytest.mark.parametrize("only", ["K04", "K04-now"])
+def test_what_is_never_tried_is_refused_where_nothing_else_is_named(
+    only: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    never = {"K04-now": "K04-now is not tried: it would take the cores."}
+    monkeypatch.setattr(trim_process, "never_tried", lambda _: never)
+    arguments = ["trim", "--pid", "999999999", "--dry-run", "--only"]
+
+    assert run_command([*arguments, only]) == 2
+    err = capsys.readouterr().err
+    assert f"--only {only}: K04-now is not tried: it would take the cores\n" in err
+
+    assert run_command([*arguments, f"{only},R06"]) == 2
+    assert "process 999999999: there is none" in capsys.readouterr().err
 
 
 def test_what_an_interrupt_leaves_is_no_damaged_trim(tmp_path: Path) -> None:

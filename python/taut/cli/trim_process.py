@@ -12,7 +12,7 @@ from rich.console import Console
 from taut.cli.options import parse_cores
 from taut.cli.progress import TerminalProgress
 from taut.cli.trim_words import print_trim
-from taut.core.errors import InterruptedRun, TautError
+from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.core.files import default_out, write_json
 from taut.experiment.interrupt import interruptible
 from taut.explain.window import check_length
@@ -49,8 +49,9 @@ def trim_process(
     host = Host()
     least_s = scouting_seconds(window_ns) + LEAST_PAIRS * seconds_of(window_ns, 2)
     job.check(budget, least_s, "--window 500ms")
-    process = find_process(host, pid, parse_cores(cores))
     left_out = never_tried(host)
+    _refuse_nothing(job.request.only, left_out)
+    process = find_process(host, pid, parse_cores(cores))
     job.request = replace(job.request, without=tuple(left_out))
     folder = out or default_out(f"trim-pid-{pid}")
     seed = new_seed()
@@ -81,6 +82,14 @@ def trim_process(
             raise InterruptedRun(
                 f"interrupted: {job.host_words}; what was measured is in {folder}"
             ) from None
+
+
+def _refuse_nothing(only: Sequence[str] | None, left_out: Mapping[str, str]) -> None:
+    """InputError: all that was named is left out, so that every window would be as found."""
+    tried = [name for name in only or () if not {name, f"{name}-now"} & left_out.keys()]
+    if only and not tried:
+        why = "; ".join(left_out.values()).removesuffix(".")
+        raise InputError(f"--only {','.join(only)}: {why}")
 
 
 @dataclass
