@@ -48,6 +48,13 @@ def test_named_files_exist(page: Path) -> None:
     assert missing == []
 
 
+def test_every_line_of_the_changelog_is_of_a_version() -> None:
+    title, blank, version, *_ = (ROOT / "CHANGELOG.md").read_text().splitlines()
+
+    assert (title, blank) == ("# Changelog", "")
+    assert version.startswith("## ")
+
+
 def typed() -> list[str]:
     """Every command line of taut that a page or an example tells to type, without its comment."""
     told = [*PAGES, *ROOT.glob("examples/*.toml")]
