@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from taut.experiment import leftovers
 from taut.host.host import Host
 from taut.host.state import HostState, HostStates, holders
 from taut.testbed import cleanup
+from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
 
@@ -152,3 +154,34 @@ def test_a_boot_ends_a_run_of_whatever_container(
         leftovers.put_host_back(host)
 
     assert holders(host) == []
+
+
+def test_no_measurement_begins_while_the_host_is_changed_by_hand(tmp_path: Path) -> None:
+    # No machine has them: no run of another test holds them.
+    host = tree(tmp_path, {"/sys/devices/system/cpu/online": "8180-8183\n"})
+
+    with leftovers.free_to_change(host):
+        assert busy_cores(range(8179, 8185)) == (8180, 8181, 8182, 8183)
+    assert busy_cores(range(8180, 8184)) == ()
+
+    with (
+        measuring_on([8182]),
+        pytest.raises(InputError, match=r"^core 8182: "),
+        leftovers.free_to_change(host),
+    ):
+        pytest.fail("it was changed under a measurement")
+
+
+def test_a_change_by_hand_that_waits_begins_when_the_measurement_ends(tmp_path: Path) -> None:
+    host = tree(tmp_path, {"/sys/devices/system/cpu/online": "8184-8185\n"})
+    told: list[str] = []
+    with ExitStack() as measurement:
+        measurement.enter_context(measuring_on([8185]))
+
+        def end(words: str) -> None:
+            told.append(words)
+            measurement.close()
+
+        with leftovers.free_to_change(host, wait=True, waiting=end):
+            assert [words.partition(":")[0] for words in told] == ["core 8185"]
+            assert busy_cores([8184, 8185]) == (8184, 8185)

@@ -3,6 +3,7 @@ import os
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -21,7 +22,8 @@ from taut.host.journal import Journal
 from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
 from taut.host.state import HostState, HostStates, holders
-from taut.host.undo import Touched, UndoReport
+from taut.host.undo import Touched, UndoReport, undo
+from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.owner import pid_namespace
 from terminal import Terminal
 
@@ -129,6 +131,41 @@ def test_a_host_on_which_somebody_measures_stays_as_it_is(
     assert snapshot(host.root) == before
 
     assert run_command([*words, "--wait"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "changes", "cores"),
+    [
+        ([*APPLY[:-3], "1020-1021", *APPLY[-2:]], "apply.apply_changes", (1020, 1021, 1022)),
+        (["host", "undo"], "undo.undo_host", (8177, 8178, 8179)),
+    ],
+    ids=["apply", "undo"],
+)
+def test_no_measurement_begins_while_the_host_is_changed(
+    words: list[str],
+    changes: str,
+    cores: CpuSet,
+    host: Host,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No machine has these cores: no run of another test holds them."""
+    held: list[CpuSet] = []
+
+    def change(*given: Any, **options: Any) -> Any:
+        held.append(busy_cores(cores))
+        return original(*given, **options)
+
+    original = {"apply.apply_changes": apply_changes, "undo.undo_host": undo}[changes]
+    if "undo" in words:
+        applied(host)
+    put(host.root, "/sys/devices/system/cpu/online", f"{cores[0]}-{cores[-1]}\n")
+    monkeypatch.setattr(leftovers, "measuring_on", measuring_on)
+    monkeypatch.setattr(f"taut.cli.host.{changes}", change)
+
+    assert run_command(words) == 0
+
+    assert held == [cores]
+    assert busy_cores(cores) == ()
 
 
 def test_apply_takes_nothing_over_from_a_living_run(
