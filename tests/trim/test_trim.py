@@ -1,110 +1,20 @@
 """The loop over a made bench: what is drawn decides what is claimed and what is kept."""
 
-import random
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import ceil, exp, inf
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from math import ceil
 from typing import Any
 
 import pytest
 
-from taut.host.plan import Plan
-from taut.host.state import FOUND, HostState
-from taut.records.documents.trim import PairedRatio
-from taut.trim.bench import Figures, Repetition, losses_of
-from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When
-from taut.trim.decision import Decision, Verdict, decide
+from drawn_bench import ALL, HOG, TIMER, MadeBench, candidate, decisions, trimmed
+from taut.host.state import HostState
+from taut.trim.bench import Repetition
+from taut.trim.candidates import NO_CAUSE
+from taut.trim.decision import Decision, Verdict
 from taut.trim.document import sentence
 from taut.trim.trim import Request, Trimmed, trim
-
-NOISE = 0.05
-"""Standard deviation of the logarithm of a figure."""
-
-
-def candidate(remedy: str, cause: str, *, cost: str = "something") -> Candidate:
-    return Candidate(
-        remedy=remedy,
-        check=remedy.partition("-")[0],
-        summary="",
-        when=When.NOW,
-        cause=cause,
-        share=0.5 if cause else 0.0,
-        severity="major",
-        risk="",
-        cost=cost,
-    )
-
-
-HOG = candidate("R24-now", "preemption")
-TIMER = candidate("R07-now", "timer")
-REST = candidate("R06-now", NO_CAUSE)
-ALL = (HOG, TIMER, REST)
-
-
-@dataclass
-class MadeBench:
-    """Draws figures. `factors`: what a set of remedies does to them while any of it is in force."""
-
-    candidates: Sequence[Candidate]
-    factors: Mapping[tuple[str, ...], float]
-    seed: int = 1
-    measured: list[list[str]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._rng = random.Random(self.seed)
-
-    @property
-    def figure(self) -> str:
-        return "made figure"
-
-    @property
-    def unusable(self) -> str:
-        return "in one state nothing was made"
-
-    def scout(self) -> Sequence[CauseFound]:
-        return ()
-
-    def plan(self, state: HostState) -> Plan:
-        raise NotImplementedError
-
-    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-        self.measured += [[state.name for state in states] for _ in repetitions]
-        return [
-            Repetition(n, {s.name: {"cell": self._draw(s)} for s in states}) for n in repetitions
-        ]
-
-    def seconds(self, n_states: int) -> float:
-        return 0.001 * n_states
-
-    def _draw(self, state: HostState) -> float:
-        value = 1e6 * exp(self._rng.gauss(0, NOISE))
-        for remedies, factor in self.factors.items():
-            value *= factor if set(remedies) & self._in_force(state) else 1
-        return value
-
-    def _in_force(self, state: HostState) -> set[str]:
-        if state == FOUND:
-            return set()
-        chosen = {c.remedy for c in self.candidates} if state.only is None else set(state.only)
-        return chosen - set(state.without)
-
-
-def trimmed(
-    factors: Mapping[tuple[str, ...], float],
-    candidates: Sequence[Candidate] = ALL,
-    *,
-    budget_s: float = 600.0,
-    seed: int = 1,
-) -> tuple[Trimmed, MadeBench]:
-    bench = MadeBench(candidates, factors, seed)
-    found = Trimmed(candidates=list(candidates))
-    request = Request(budget_s=budget_s)
-    return trim(bench, request, found, time.monotonic(), lambda _: None), bench
-
-
-def decisions(found: Trimmed) -> dict[str, Decision]:
-    return {d.candidate.remedy: d.decision for d in found.decided}
 
 
 def test_nothing_that_does_anything_is_no_effect_shown() -> None:
@@ -194,136 +104,6 @@ def test_what_is_left_without_what_makes_it_longer_may_not_help_by_itself() -> N
         "What is left without the remedies that made the figure worse was not shown to help by "
         "itself."
     ]
-
-
-class Losing(MadeBench):
-    """Loses packets in some states, by name, as an overloaded device does."""
-
-    lost: Mapping[str, float]
-
-    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-        gone = {s.name: {"cell": self.lost.get(s.name, 0.0)} for s in states}
-        return [
-            replace(one, gone=gone, figures=self._figures(one.figures))
-            for one in super().measure(states, repetitions)
-        ]
-
-    def _figures(self, figures: Mapping[str, Figures]) -> Mapping[str, Figures]:
-        """Of p99.9: it is a lost packet where more are lost than lie above it."""
-        lost = {"cell": inf}
-        return {s: lost if self.lost.get(s, 0.0) > 0.001 else of for s, of in figures.items()}
-
-
-def losing(lost: Mapping[str, float], factors: Mapping[tuple[str, ...], float]) -> Trimmed:
-    bench = Losing(ALL, factors)
-    bench.lost = lost
-    found = Trimmed(candidates=list(ALL))
-    return trim(bench, Request(), found, time.monotonic(), lambda _: None)
-
-
-@pytest.mark.parametrize(("lost", "factor"), [({"trimmed": 0.05}, 0.1), ({"as found": 0.33}, 4.0)])
-def test_a_state_that_loses_other_packets_neither_helps_nor_harms(
-    lost: Mapping[str, float], factor: float
-) -> None:
-    found = losing(lost, {("R24-now",): factor})
-
-    assert (found.verdict, found.kept) == (Verdict.NOT_SHOWN, [])
-    share = {state: f"{100 * lost.get(state, 0.0):.3g} %" for state in ("as found", "trimmed")}
-    said = (
-        f"cell: lost or not sent {share['as found']} as found, {share['trimmed']} trimmed (medians)"
-    )
-    assert said in sentence(found, "p99.9")
-    [note] = found.notes
-    assert note == f"{said}: what is lost has no latency, so nothing is claimed of these two."
-
-
-def test_one_trial_that_loses_a_quarter_in_a_stall_of_the_machine_is_no_state_that_loses() -> None:
-    calm = {"as found": {"cell": 2.0}, "trimmed": {"cell": 1.0}}
-    none = {state: {"cell": 0.0} for state in calm}
-    once = Repetition(5, calm | {"trimmed": {"cell": inf}}, gone=none | {"trimmed": {"cell": 0.24}})
-    others = [Repetition(n, calm, gone=none) for n in range(4)]
-
-    assert losses_of([once, *others], "as found", "trimmed") is None
-    assert losses_of([once], "as found", "trimmed") is not None
-
-
-def test_void_packets_that_are_lost_make_a_ratio_of_all_packets_no_size() -> None:
-    class LosingVoid(MadeBench):
-        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-            [one] = super().measure(states, repetitions)
-            void = {s.name: 0.004 * (s.name == "trimmed") for s in states}
-            figures = {s: {"cell": inf} if void[s] else of for s, of in one.figures.items()}
-            gone = {state: {"cell": share} for state, share in void.items()}
-            return [replace(one, with_void=figures, gone_with_void=gone)]
-
-    bench = LosingVoid((HOG,), {("R24-now",): 0.1})
-    found = trim(bench, Request(), Trimmed(candidates=[HOG]), time.monotonic(), lambda _: None)
-
-    assert found.verdict is Verdict.HELPS
-    assert found.whole is not None
-    assert found.whole.with_void is not None
-    assert found.whole.losses is None
-    said = "cell: lost or not sent 0 % as found, 0.4 % trimmed (medians)"
-    assert found.whole.with_void.losses == said
-
-
-def test_losses_of_less_than_the_tail_are_no_reason_to_claim_nothing() -> None:
-    found = losing({"as found": 0.0001, "trimmed": 0.0009}, {("R24-now",): 0.1})
-
-    assert found.verdict is Verdict.HELPS
-
-
-def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
-    found = losing({"without timer": 0.05}, {("R24-now",): 0.1, ("R07-now",): 2.0})
-
-    assert decisions(found)["R07-now"] is Decision.KEPT_LOSSES
-    [ratio] = [d.ratio for d in found.decided if d.candidate is TIMER]
-    assert ratio is not None
-    assert ratio == found.groups["timer"].effect
-    assert ratio.losses == "cell: lost or not sent 0 % trimmed, 5 % without timer (medians)"
-    assert any("0 % trimmed, 5 % without timer (medians)" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    ("lost_in", "high", "decision"),
-    [
-        (("without timer",), 2.0, Decision.KEPT_LOSSES),
-        (("trimmed",), 0.5, Decision.HARMED_LOSSES),
-        (("trimmed",), 2.0, Decision.KEPT_UNTOLD),
-        (("trimmed", "without timer"), 0.5, Decision.KEPT_UNTOLD),
-    ],
-)
-def test_of_losses_the_state_that_has_them_decides(
-    lost_in: tuple[str, ...], high: float, decision: Decision
-) -> None:
-    ratio = PairedRatio(7, 0.2, 0.1, high, 0.98, 0.016, "cell: lost or not sent", lost_in)
-
-    [decided] = decide([TIMER], Verdict.HELPS, {"timer": ratio})
-
-    assert decided.decision is decision
-
-
-def test_a_group_without_which_alone_nothing_is_lost_is_put_back() -> None:
-    class LosingInParts(Losing):
-        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
-            names = [state.name for state in states]
-            is_parts = "without timer" in names
-            self.lost = {n: 0.05 * (is_parts and n != "without timer") for n in names}
-            return super().measure(states, repetitions)
-
-    bench = LosingInParts(ALL, {("R24-now",): 0.1})
-    found = trim(bench, Request(), Trimmed(candidates=list(ALL)), time.monotonic(), lambda _: None)
-
-    assert decisions(found)["R07-now"] is Decision.HARMED_LOSSES
-    assert decisions(found)["R24-now"] is Decision.KEPT_UNTOLD
-    assert found.kept == ["R24-now", "R06-now"]
-
-
-def test_what_is_left_and_loses_more_than_the_whole_is_not_kept_alone() -> None:
-    found = losing({"as found": 0.0008, "kept": 0.0015}, {("R24-now",): 0.1})
-
-    assert found.kept == ["R24-now", "R07-now", "R06-now"]
-    assert any("was not shown to help by itself" in note for note in found.notes)
 
 
 def test_a_state_in_which_one_of_two_devices_has_no_figure_is_not_judged_by_the_other() -> None:
