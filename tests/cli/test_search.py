@@ -12,7 +12,7 @@ from taut.core.binaries import find_binary_or_none
 from taut.experiment.goals import goal_table
 from taut.experiment.loads import goals_of, loads_of
 from taut.experiment.spec import parse_spec
-from taut.records.documents.search import GoalFound, LatencyAt
+from taut.records.documents.search import Bound, GoalFound, LatencyAt
 
 TEXT = """
 name = "typed"
@@ -132,6 +132,8 @@ def test_problems_are_said_of_loopbacks_and_devices_and_name_a_remedy():
         for why in ("lowest load fails", "instrument limited", "loopback without a bound")
     )
 
+    lowest = GoalFound("ndr", Bound(1e3, 10**9, 0), None, 1e3, None)
+
     said = _problems(
         made_search_document(
             made_search(("000-eager-r1",)),
@@ -142,11 +144,13 @@ def test_problems_are_said_of_loopbacks_and_devices_and_name_a_remedy():
             made_search(device="dead", stopped="000-dead: it died"),
             made_search(device="slow floor", is_instrument=True, stopped="not done"),
             made_search(device="floor", is_instrument=True, found=(fails,), stopped="it failed"),
+            made_search(device="weak", is_instrument=True, found=(lowest,), stopped="it died"),
         )
     )
 
     assert said == [
         "floor: it failed; go on with --out and --resume; search.limit says for how long each time",
+        "weak: it died; go on with --out and --resume; search.limit says for how long each time",
         "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",
         "busy: ndr: at 1,000 pkt/s already, the lowest load, the generator itself was held up; "
         "quieten the machine, or lower it: --min",

@@ -287,6 +287,14 @@ def test_where_the_loopback_loses_as_much_at_the_lowest_load_the_device_is_not_t
         )
 
 
+def test_a_device_that_fails_where_the_loopback_does_not_is_to_blame(go):
+    document, _ = go(Bench(capacity={"loopback_memif": 1_001.0, "eager": 10.0}))
+
+    assert of(document, "loopback_memif").found[0].lower.load_pps == 1_000
+    for found in of(document, "eager").found:
+        assert (found.irregular, found.lower, found.upper) == ("lowest load fails", None, None)
+
+
 def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):
     document, _ = go(Bench(fails=lambda trial: trial.device.is_floor))
 

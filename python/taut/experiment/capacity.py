@@ -28,6 +28,7 @@ from taut.records.documents.generator import (
 from taut.records.documents.search import (
     FLOOR_UNBOUND,
     LOWEST_FAILS,
+    Bound,
     Closing,
     Goal,
     GoalFound,
@@ -113,7 +114,7 @@ class Searcher:
             why = floor.stopped or _FLOOR_FAILS
             self._say(f"{subject.words}: the loopback has no bound ({why}); {_NO_UPPER}")
             found = self._search(subject, goals, limits, turn)
-            return describe_search(subject, limits, _doubted(found), is_capped=False)
+            return describe_search(subject, limits, _doubted(found, lower), is_capped=False)
         own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=True)
         found = self._search(subject, goals, own, turn)
         return describe_search(subject, own, found, is_capped=most < limits.max_pps)
@@ -302,11 +303,15 @@ def describe_search(
     )
 
 
-def _doubted(found: Found) -> Found:
-    """Leave out upper bounds, and blame no device: nobody knows what the instrument carries."""
+def _doubted(found: Found, carried: Bound | None) -> Found:
+    """Leave out upper bounds, and blame no device: nobody knows what the instrument carries.
+
+    `carried`: what it does carry, the lowest load; a device that fails there is to blame for it.
+    """
+    of_floor = {None} if carried else {None, LOWEST_FAILS}
     goals = [replace(goal, upper=None) for goal in found.goals]
     doubted = [
-        replace(goal, irregular=FLOOR_UNBOUND) if goal.irregular in {None, LOWEST_FAILS} else goal
+        replace(goal, irregular=FLOOR_UNBOUND) if goal.irregular in of_floor else goal
         for goal in goals
     ]
     return replace(found, goals=tuple(doubted))

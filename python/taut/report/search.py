@@ -121,8 +121,14 @@ def unbound_floors(searches: Sequence[SearchOfDevice]) -> list[str]:
     return [
         f"{name}: {one.stopped}; {GO_ON}"
         for name, one in zip(names_of(floors), floors, strict=True)
-        if one.stopped is not None and one.found[0].lower is None
+        if one.stopped is not None and _is_unbound(one)
     ]
+
+
+def _is_unbound(floor: SearchOfDevice) -> bool:
+    """Whether it carries no more than the lowest load, which bounds no device."""
+    lower = floor.found[0].lower
+    return lower is None or lower.load_pps <= floor.min_pps
 
 
 def subject_words(one: SearchOfDevice) -> str:
