@@ -191,6 +191,9 @@ def test_loads_that_a_search_chose_need_not_be_in_the_second_run(name, tmp_path,
     found = gates([device(), device(200_000.0)], [device(), device(300_000.0)])
 
     assert [gate.verdict for gate in found] == [MET]
+    # Its devices need to be.
+    found = gates([device(), device(300_000.0, dut="gone")], [device()])
+    assert [gate.verdict for gate in found] == [MET, NOT_SHOWN]
 
 
 def test_a_floor_that_one_run_alone_has_is_no_matter_of_a_device():

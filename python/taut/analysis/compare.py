@@ -148,10 +148,19 @@ class Comparison:
     def missed_devices(self) -> Sequence[Alone]:
         """What would be judged, and B should have measured as well.
 
-        Loads that A chose itself, for it searched, are none that B should have.
+        Loads that A chose itself, for it searched, are none that B should have; its devices are.
         """
-        of_a = () if self.is_searched else (one for one in self.alone if one.run == "A")
+        of_a = [one for one in self.alone if one.run == "A"]
+        if self.is_searched:
+            of_a = [one for one in of_a if one.row.device.dut not in self._in_both]
         return [one for one in of_a if self._only_floors or not one.row.is_floor]
+
+    @property
+    def _in_both(self) -> set[str | None]:
+        """Devices that B has as well, under whatever load."""
+        rows = [one.row for one in self.alone if one.run == "B"]
+        rows += [pair.a for pair in self.pairs] + [one.a for one in self.silent]
+        return {row.device.dut for row in rows}
 
     @property
     def _only_floors(self) -> bool:
