@@ -119,6 +119,7 @@ def test_sets_are_found_for_the_cores_that_are_free_after_a_wait(
     monkeypatch.setattr(module.os, "geteuid", lambda: 0)
     monkeypatch.setattr(module, "require", lambda _: order.append("nothing is missing"))
     monkeypatch.setattr(module, "cores_held", held)
+    monkeypatch.setattr(module.leftovers, "clean", lambda *_: order.append("cleaned") or [])
     monkeypatch.setattr(module, "describe_applied", lambda _: None)
     monkeypatch.setattr(module, "situation_of", lambda _, cores, __: cores)
     monkeypatch.setattr(module, "find_sets", found)
@@ -126,7 +127,13 @@ def test_sets_are_found_for_the_cores_that_are_free_after_a_wait(
     assert run_command(["host", "effect", "R24", "--wait"]) == 2
 
     assert "that is enough" in capsys.readouterr().err
-    assert order == ["nothing is missing", "held, wait: True", "found for core 5"]
+    assert order == [
+        "nothing is missing",
+        "cleaned",
+        "held, wait: True",
+        "cleaned",
+        "found for core 5",
+    ]
 
 
 @pytest.mark.root

@@ -206,6 +206,8 @@ def _sets(words: Sequence[str], spec: Spec, *, wait: bool) -> list[KnobSet]:
     require(make_plan(spec))  # What is missing is told before anybody is waited for.
     host = Host()
     tell = partial(print_note, Console(stderr=True))
+    # Cores are chosen on the host as found, and while others are waited for one of them may die.
+    leftovers.clean(default_base(), host)
     with cores_held(host, spec, wait=wait, waiting=tell) as assigned:
         leftovers.clean(default_base(), host)
         if describe_applied(host) is not None:
