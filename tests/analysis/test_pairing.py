@@ -1,13 +1,12 @@
 """What is compared with what, and the one line when nothing is."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from made_documents import made_analysis, made_result, made_variant
-from made_run import VARIANTS, MadeTrial, make_run
+from made_run import VARIANTS, make_run
 from taut.analysis.pairing import match_variants, read_analysis
 from taut.analysis.results import analyse_run
 from taut.core.errors import InputError
@@ -263,17 +262,3 @@ def test_an_analysis_of_a_newer_taut_is_not_overwritten(tmp_path):
         read_analysis(run)
 
     assert results.read_text() == text
-
-
-def test_an_analysis_of_before_void_losses_were_told_has_them_from_its_trials(tmp_path):
-    lossy = replace(VARIANTS[1], trial=MadeTrial(n_void_lost=2))
-    run = RunDirectory(make_run(tmp_path / "run", (lossy,), repetitions=1))
-    analyse_run(run)
-    results = run.path / RESULTS_FILE
-    document = json.loads(results.read_text())
-    del document["trials"][0]["warm"]["lost_void"]
-    results.write_text(json.dumps(document))
-
-    [trial] = read_analysis(run).trials
-
-    assert trial.measured.warm.lost_void == 2

@@ -5,7 +5,7 @@ all failed, is missed, and another one does not stand in for it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from taut.analysis.load import departures_of, load_words
@@ -13,16 +13,14 @@ from taut.analysis.results import analyse_run
 from taut.analysis.trial_tables import DISTRIBUTION
 from taut.analysis.validity import Row, Unmeasured, failed_trials, unmeasured, why_no_latency
 from taut.core.errors import InputError
-from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import NewerFormatError
 from taut.records.documents.results import (
     RESULTS_FORMAT,
     Analysis,
-    TrialResult,
     Variant,
     read_analysis_files,
 )
-from taut.records.rundir import RunDirectory, TrialDirectory
+from taut.records.rundir import RunDirectory
 from taut.testbed.links import LINKS
 
 AnalysedRun = tuple[RunDirectory, Analysis]
@@ -107,19 +105,7 @@ def _written_analysis(run: RunDirectory) -> Analysis | None:
     is_current = analysis.format == RESULTS_FORMAT
     is_current &= [result.name for result in analysis.trials] == [trial.name for trial in trials]
     is_current &= all((t.path / DISTRIBUTION).is_file() for t in trials if t.is_whole)
-    if not is_current:
-        return None
-    counted = map(_with_void_counted, analysis.trials, trials)
-    return replace(analysis, trials=tuple(counted))
-
-
-def _with_void_counted(result: TrialResult, trial: TrialDirectory) -> TrialResult:
-    """Add from a trial's own counters what an older analysis did not take from them."""
-    if result.figures is None or result.figures.warm.lost_void is not None:
-        return result
-    counters = (trial.meta.generator or GeneratorResult()).counters
-    warm = replace(result.figures.warm, lost_void=counters.get("lost_void"))
-    return replace(result, figures=replace(result.figures, warm=warm))
+    return analysis if is_current else None
 
 
 def match_variants(a: AnalysedRun, b: AnalysedRun) -> tuple[list[Match], list[Silent], list[Alone]]:
