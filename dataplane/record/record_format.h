@@ -132,7 +132,7 @@ enum event_kind {
 	EVENT_IPI_SEND = 12, // of older collectors: target cpu, callsite; what for was not recorded
 	EVENT_TLB_FLUSH = 13, // reason (1: remote shootdown), pages
 	EVENT_SWITCH = 14, // previous thread | its state << 32, next thread | its priority << 32
-	EVENT_WAKEUP = 15, // thread woken, cpu it shall run on
+	EVENT_WAKEUP = 15, // thread woken, cpu it shall run on | its priority << 32
 	EVENT_WORK_ENTRY = 16, // function, work
 	EVENT_WORK_EXIT = 17, // function, work
 	EVENT_PAGE_FAULT = 18, // address, instruction; watched threads only

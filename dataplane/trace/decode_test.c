@@ -16,6 +16,11 @@
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
+static const char wakeup_format[] = "name: sched_wakeup\nID: 373\n" COMMON
+				    "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n";
 static const char switch_format[] = "name: sched_switch\nID: 372\n" COMMON
 				    "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
 				    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
@@ -154,6 +159,23 @@ static void a_switch_packs_threads_state_and_priority(void **state)
 	assert_true(record.args[1] == (11 | UINT64_C(49) << 32));
 	assert_string_equal(name_map_find(&env->names.threads, 10)->text, "forwarder");
 	assert_string_equal(name_map_find(&env->names.threads, 11)->text, "nnnnnnnnnnnnnnnn");
+}
+
+static void a_wakeup_packs_core_and_priority(void **state)
+{
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[64];
+
+	add(env, "sched/sched_wakeup", wakeup_format);
+	start(data, sizeof(data), 373, 10);
+	put(data, 24, 11, 4);
+	put(data, 28, 49, 4);
+	put(data, 32, 3, 4);
+
+	assert_true(decoder_record(env->decoder, data, sizeof(data), 9, 5, &record));
+	assert_true(record.args[0] == 11);
+	assert_true(record.args[1] == (3 | UINT64_C(49) << 32));
 }
 
 static void an_ipi_to_a_mask_is_one_to_the_first_watched_core(void **state)
@@ -296,6 +318,7 @@ int main(void)
 		ENV_TEST(an_interrupt_has_its_number_and_its_name),
 		ENV_TEST(a_name_that_points_out_of_its_event_is_left_out),
 		ENV_TEST(a_switch_packs_threads_state_and_priority),
+		ENV_TEST(a_wakeup_packs_core_and_priority),
 		ENV_TEST(an_ipi_to_a_mask_is_one_to_the_first_watched_core),
 		ENV_TEST(an_ipi_without_a_callback_is_known_as_one),
 		ENV_TEST(a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event),

@@ -114,7 +114,7 @@ const struct event_row event_rows[] = {
 		.kind = EVENT_WAKEUP,
 		.scope = SCOPE_WOKEN,
 		.target = "target_cpu",
-		.args = {{.low = "pid"}, {.low = "target_cpu"}},
+		.args = {{.low = "pid"}, {.low = "target_cpu", .high = "prio"}},
 		.names = {.thread = "pid", .comm = "comm", .other_thread = "common_pid"}},
 	{.name = "workqueue/workqueue_execute_start",
 		.group = GROUP_WORK,

@@ -14,9 +14,9 @@ from made_bridge import (
     explained,
     verdict,
 )
-from made_trace import CORE, HOG, OTHER_CORE, SLEEPS, TRACE_JSON, MadeTrace, notes
+from made_trace import CORE, HOG, OTHER_CORE, POLLER, SLEEPS, TRACE_JSON, MadeTrace, notes
 from taut.explain.read.names import Names
-from taut.explain.walk.layers import layers_of
+from taut.explain.walk.layers import layers_of, with_unseen_switches
 
 WAKE, WAKE_CSD = 0xFF20, 0xC5E
 FUNCTIONS = TRACE_JSON["functions"] | {
@@ -97,3 +97,16 @@ def test_where_switches_are_not_recorded_nobody_else_is_made_out():
     trace = MadeTrace().vector(0, US, thread=HOG).vector(5 * US, 6 * US, thread=0)
 
     assert len(layers_of(trace.events(), CORE, Names(notes())).thread) == 1
+
+
+@pytest.mark.parametrize(("said", "priority"), [(49, 49), (0, 120)])
+def test_the_priority_of_who_only_ever_ran_out_of_idle_is_that_of_its_wake_ups(said, priority):
+    """0: a trace of before wake-ups told it."""
+    trace = MadeTrace().switch(0, POLLER, 0, SLEEPS)
+    trace.add(5 * US, "wakeup", HOG, CORE | said << 32, thread=0)
+    trace.switch(58 * US, HOG, POLLER, SLEEPS)
+
+    events = with_unseen_switches(trace.events(), CORE, POLLER)
+
+    to_hog = events.take(events.of("switch") & (events.arg0 == 0)).arg1
+    assert to_hog.tolist() == [HOG | priority << 32]

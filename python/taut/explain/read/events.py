@@ -52,6 +52,11 @@ class Events:
         marked: Mask = wanted[self.kind]
         return marked
 
+    def woken_on(self, core: int) -> Mask:
+        """Mark wake-ups of threads that are to run on a core."""
+        marked: Mask = self.of("wakeup") & (self.arg1 & np.uint64(0xFFFF_FFFF) == core)
+        return marked
+
 
 @dataclass(frozen=True)
 class TraceNotes:

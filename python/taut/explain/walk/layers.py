@@ -97,7 +97,7 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
 def with_unseen_switches(events: Events, core: int, thread: int) -> Events:
     """Add the switches from the idle task to others than `thread` that were not recorded.
 
-    Whose turn it was their own events tell (`_turns`); its priority is that of its other turns.
+    Whose turn it was their own events tell (`_turns`); its priority its other turns or wake-ups.
     """
     turns, who = _turns(events, core)
     following = (events.arg1[turns.row] & np.uint64(_LOW)).astype(np.int64)
@@ -120,11 +120,18 @@ def with_unseen_switches(events: Events, core: int, thread: int) -> Events:
 
 
 def _priorities(events: Events, threads: Ints) -> Numbers:
-    """Give the priority that each thread had most recently in the trace; else an ordinary one."""
-    switched = events.arg1[events.of("switch")][::-1]
-    to, last = np.unique((switched & np.uint64(_LOW)).astype(np.int64), return_index=True)
+    """Give the priority that each thread had most recently in the trace; else an ordinary one.
+
+    A thread that only ever got the core from the idle task is in no switch, but in its wake-ups.
+    Of older traces these say 0, which is also what they say of a thread of the highest priority.
+    """
+    said = events.arg1 >> np.uint64(32)
+    woken = events.of("wakeup") & (said != 0)
+    rows = np.flatnonzero(events.of("switch") | woken)[::-1]
+    whose = np.where(woken, events.arg0, events.arg1)[rows] & np.uint64(_LOW)
+    to, last = np.unique(whose.astype(np.int64), return_index=True)
     at = np.minimum(np.searchsorted(to, threads), len(to) - 1)
-    priority = (switched >> np.uint64(32))[last]
+    priority = said[rows][last]
     found: Numbers = np.where(to[at] == threads, priority[at], np.uint64(ORDINARY))
     return found
 
@@ -237,7 +244,7 @@ def _began(events: Events, core: int, seen: Ints, before: Ints, who: Ints) -> In
     nothing says when it was ready, it has the core from its own first event on.
     """
     switch = events.of("switch") & (events.cpu == core)
-    rows = np.flatnonzero(switch | (events.of("wakeup") & (events.arg1 == core)))
+    rows = np.flatnonzero(switch | events.woken_on(core))
     thread = (events.arg0[rows] & np.uint64(_LOW)).astype(np.int64)
     is_ready = ~switch[rows] | _is_put_off(events)[rows]
     began: Ints = events.time_ns[seen]
@@ -280,7 +287,7 @@ def _waits_of(
     # What wakes a thread names it where a switch names the one before.
     is_its = (events.arg0 & np.uint64(_LOW)) == thread
     put_off = events.of("switch") & (events.cpu == core) & _is_put_off(events)
-    woken = events.of("wakeup") & (events.arg1 == core)
+    woken = events.woken_on(core)
     called = is_wake_call(events, core, names, thread) & events.of("call_queue")
     begins = np.flatnonzero(is_its & (put_off | woken) | called)
     then = np.searchsorted(runs, events.time_ns[begins])

@@ -186,7 +186,7 @@ def told_of_packets(events: Events, core: int, names: Names) -> Ints:
     to_core = np.isin(events.arg0, np.unique(events.arg0[taken]))
     queued = events.of("call_queue") & delivery & to_core
     threads = network_threads(names, core)
-    woken = events.of("wakeup") & np.isin(events.arg0, threads) & (events.arg1 == core)
+    woken = events.woken_on(core) & np.isin(events.arg0, threads)
     for thread in threads:
         woken |= is_wake_call(events, core, names, int(thread)) & events.of("call_queue")
     has_napi = any(names.comm(int(thread)).startswith("napi/") for thread in threads)
