@@ -276,23 +276,17 @@ def test_where_the_loopback_has_no_bound_devices_are_searched_without_an_upper_o
         assert 0.8 * EAGER_PPS < found.lower.load_pps <= 1.01 * EAGER_PPS
 
 
-def test_where_the_loopback_loses_as_much_at_the_lowest_load_the_device_is_not_to_blame(go):
-    document, _ = go(Bench(capacity={"loopback_memif": 10.0, "eager": 10.0}))
+@pytest.mark.parametrize(
+    ("loopback_pps", "lower", "why"),
+    [(10.0, None, "loopback without a bound"), (1_001.0, 1_000, "lowest load fails")],
+)
+def test_who_is_to_blame_at_the_lowest_load_the_loopback_tells(go, loopback_pps, lower, why):
+    document, _ = go(Bench(capacity={"loopback_memif": loopback_pps, "eager": 10.0}))
 
+    bound = of(document, "loopback_memif").found[0].lower
+    assert (bound and bound.load_pps) == lower
     for found in of(document, "eager").found:
-        assert (found.irregular, found.lower, found.upper) == (
-            "loopback without a bound",
-            None,
-            None,
-        )
-
-
-def test_a_device_that_fails_where_the_loopback_does_not_is_to_blame(go):
-    document, _ = go(Bench(capacity={"loopback_memif": 1_001.0, "eager": 10.0}))
-
-    assert of(document, "loopback_memif").found[0].lower.load_pps == 1_000
-    for found in of(document, "eager").found:
-        assert (found.irregular, found.lower, found.upper) == ("lowest load fails", None, None)
+        assert (found.irregular, found.lower, found.upper) == (why, None, None)
 
 
 def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):
