@@ -72,10 +72,10 @@ static int burst_fits(const void *state, uint64_t from_ns, uint64_t until_ns, st
 	if ((until_ns - from_ns) / burst->train.whole_ns >= LEAST_TRAINS)
 		return 0;
 	error_set(error,
-		"schedule burst: a train of %" PRIu64 " frames every %" PRIu64 " ns, and %" PRIu64
-		" ns are measured, less than %d trains; lower size, raise the rate, or measure "
-		"longer",
-		burst->size, burst->train.whole_ns, until_ns - from_ns, LEAST_TRAINS);
+		"schedule burst: a train of %" PRIu64 " frames every %.9g s, and %.9g s are "
+		"measured, less than %d trains; lower size, raise the rate, or measure longer",
+		burst->size, (double)burst->train.whole_ns / 1e9,
+		(double)(until_ns - from_ns) / 1e9, LEAST_TRAINS);
 	return -EINVAL;
 }
 

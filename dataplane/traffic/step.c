@@ -4,7 +4,6 @@
 #include "traffic.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 struct step_options {
 	uint64_t after_ns, percent;
@@ -57,9 +56,9 @@ static int step_fits(const void *state, uint64_t from_ns, uint64_t until_ns, str
 	if (from_ns < step->after_ns && step->after_ns < until_ns)
 		return 0;
 	error_set(error,
-		"schedule step: the rate falls after %" PRIu64 " ns, and %" PRIu64 " to %" PRIu64
-		" ns are measured; change after, or measure longer",
-		step->after_ns, from_ns, until_ns);
+		"schedule step: the rate falls after %.9g s, and %.9g to %.9g s are measured; "
+		"change after, or measure longer",
+		(double)step->after_ns / 1e9, (double)from_ns / 1e9, (double)until_ns / 1e9);
 	return -EINVAL;
 }
 

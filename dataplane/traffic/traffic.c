@@ -1,7 +1,6 @@
 #include "traffic.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,9 +84,9 @@ int traffic_fits(const struct traffic *traffic, const struct traffic_rate *rate,
 {
 	if ((unsigned __int128)(until_ns - from_ns) * rate->packets < rate->per_ns) {
 		error_set(error,
-			"no packet is due in the %" PRIu64
-			" ns that are measured; raise the rate, or measure longer",
-			until_ns - from_ns);
+			"no packet is due in the %.9g s that are measured; raise the rate, or "
+			"measure longer",
+			(double)(until_ns - from_ns) / 1e9);
 		return -EINVAL;
 	}
 	if (traffic->ops->fits == NULL)
