@@ -10,15 +10,21 @@ from taut.core.errors import InputError
 from taut.explain import window
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
+from waiting import wait_for
 
 PROGRAM = """
-import os, signal, sys, threading, time
+import hashlib, os, signal, sys, threading, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
 while time.thread_time() < 0.3: pass
+polls = threading.Event()
 def poll():
-    print(threading.get_native_id(), flush=True)
-    while True: pass
-threading.Thread(target=poll).start()
+    polls.set()
+    # It holds no lock of the interpreter, for which the other would have to wait.
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+thread = threading.Thread(target=poll)
+thread.start()
+polls.wait()
+print(thread.native_id, flush=True)
 signal.pause()
 """
 
@@ -30,6 +36,9 @@ def test_of_two_threads_on_one_core_it_is_the_one_that_polls_not_the_one_that_ra
         try:
             assert process.stdout is not None
             poller = int(process.stdout.readline())
+            # Where others hold the core, it is ready for as long before it sleeps.
+            main = f"/proc/{process.pid}/task/{process.pid}/status"
+            wait_for("the main thread to sleep", lambda: Host().fields(main)["State"][0] == "S")
 
             assert threads_on(Host(), process.pid, None) == {core: poller}
         finally:
