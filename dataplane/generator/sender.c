@@ -187,6 +187,9 @@ static inline void account(
 		};
 		measurement_sent(sender->measurement, &packet);
 	}
+	// It ended in the call: what the call took was on time, and the backlog is still to come.
+	if (__builtin_expect(sender->seen_gap_end_tsc > sent_tsc, 0))
+		sender->has_backlog = true;
 }
 
 static inline uint32_t send_due(struct sender *sender, uint64_t now_tsc)

@@ -1,0 +1,168 @@
+// What is sent late because of a gap is void, wherever the gap lay; here into a ring port.
+
+#include "sender.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+// Behind cmocka.h, whose assertions it uses.
+#include "clock.h"
+#include "eal.h"
+#include "pool.h"
+
+// As if the clock had 1 GHz; it may have more.
+enum {
+	N_MBUFS = 2047,
+	TSC_HZ = 1000000000,
+	QUANTUM = 10000,
+	THRESHOLD = 300000, // of gaps: few of the machine's own are as long
+	STILL = 6000000, // 150 departures
+	LATE = 1000000, // none is without a gap
+	N_BEFORE = 100, // packets
+};
+
+static struct eal eal;
+static struct rte_mempool *pool;
+static struct port *port;
+static struct gap_watch gaps;
+static struct measurement measurement;
+static struct sender sender;
+
+static bool stands_still; // the port, in its next call
+
+static uint16_t stand_still(
+	uint16_t id, uint16_t queue, struct rte_mbuf **frames, uint16_t n, void *param)
+{
+	uint64_t until_tsc = clock_tsc() + STILL;
+
+	while (stands_still && clock_tsc() < until_tsc)
+		;
+	stands_still = false;
+	return n;
+}
+
+// As the loop does it. Returns the number of packets, 0 or more, that have left.
+static uint32_t run(void)
+{
+	struct rte_mbuf *frames[SENDER_BURST];
+
+	gap_watch_check(&gaps, clock_tsc());
+	uint32_t n = sender_run(&sender, clock_tsc());
+	uint16_t n_got = port_rx(port, frames, SENDER_BURST);
+	rte_pktmbuf_free_bulk(frames, n_got);
+	return n;
+}
+
+static void set_up(struct traffic *traffic)
+{
+	const struct gap_log_config log = {.threshold_ticks = THRESHOLD};
+	const struct measurement_config config = {
+		.n_flows = 1,
+		.in_flight_capacity = 1024,
+		.quantum_ticks = QUANTUM,
+		.deadline_ticks = UINT64_MAX / 2,
+		.mode = RECORD_MODE_NONE,
+		.gaps = &gaps,
+	};
+
+	assert_int_equal(gap_watch_create(&gaps, &log, 8), 0);
+	assert_int_equal(measurement_init(&measurement, &config), 0);
+	measurement_begin(&measurement);
+	sender_init(&sender, &(struct sender_config){
+				     .port = port,
+				     .pool = pool,
+				     .traffic = traffic,
+				     .measurement = &measurement,
+				     .gaps = &gaps,
+				     .tsc_hz = TSC_HZ,
+				     .quantum_ticks = QUANTUM,
+				     .duration_ns = UINT64_MAX,
+				     .count = UINT64_MAX,
+			     });
+	gap_watch_start(&gaps, clock_tsc());
+	sender_start(&sender, clock_tsc());
+}
+
+// Of the last packet sent.
+static const struct in_flight_entry *last_entry(void)
+{
+	const struct in_flight *sent = &measurement.in_flight;
+
+	return &sent->entries[(sent->next_seq - 1) & sent->mask];
+}
+
+static void test_a_backlog_of_a_call_that_was_on_time_is_void(void **state)
+{
+	static struct frame_mix mix;
+	static const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
+	struct traffic *traffic;
+	struct error error;
+	uint64_t n_late = 0, late;
+
+	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
+	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
+	set_up(traffic);
+
+	// The machine may add gaps of its own: they make the backlog longer.
+	do {
+		while (run() == 0)
+			;
+		stands_still = measurement.counters.sent == N_BEFORE;
+		late = last_entry()->sent_tsc - last_entry()->due_tsc;
+		if (late > LATE)
+			assert_true((last_entry()->flags & IN_FLIGHT_VOID) != 0);
+		// These were not due while the port stood still.
+		n_late += late > LATE && !gap_watch_since(&gaps, last_entry()->due_tsc);
+	} while (measurement.counters.sent <= N_BEFORE + 1 || late > QUANTUM);
+
+	assert_true(n_late > 10);
+	sender_stop(&sender);
+	traffic_destroy(traffic);
+	measurement_fini(&measurement);
+	gap_watch_destroy(&gaps);
+	assert_int_equal(rte_mempool_avail_count(pool), N_MBUFS);
+}
+
+// Exits with 77, which Meson takes for skipped, where EAL cannot start.
+static void start(char *program)
+{
+	char no_huge[] = "--no-huge";
+	char *const extra[] = {no_huge};
+	const struct eal_config config = {
+		.program = program,
+		.core = -1,
+		.memory_mb = pool_memory_mb(N_MBUFS),
+		.extra = extra,
+		.n_extra = 1,
+	};
+	struct port_spec spec;
+	struct error error;
+
+	if (eal_start(&config, &eal, &error) < 0)
+		exit(77);
+	pool = pool_create("test", N_MBUFS);
+	if (pool == NULL)
+		exit(77);
+	assert_int_equal(port_spec_parse("ring:r", PORT_GENERATOR, &spec, &error), 0);
+	assert_int_equal(port_open(&spec, pool, &port, &error), 0);
+	assert_non_null(rte_eth_add_tx_callback(port->id, 0, stand_still, NULL));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_backlog_of_a_call_that_was_on_time_is_void),
+	};
+
+	start(argv[0]);
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	port_close(port);
+	rte_mempool_free(pool);
+	eal_stop(&eal);
+	return failed;
+}
