@@ -77,7 +77,8 @@ missing_packages() {
 }
 
 apt_install() {
-	DEBIAN_FRONTEND=noninteractive quietly apt-get install -y --no-install-recommends "$@"
+	DEBIAN_FRONTEND=noninteractive quietly apt-get install -y --no-install-recommends \
+		-o DPkg::Lock::Timeout=300 "$@"
 }
 
 install_packages() {

@@ -42,7 +42,7 @@ static void link_work(void *context)
 
 	link->n_wrong += atomic_fetch_add(&link->n_inside, 1) != 0;
 	link->n_wrong += number != link->n_done;
-	if (link->n_done % 64 == 0)
+	if (link->n_done % 512 == 0)
 		sched_yield();
 	link->numbers[link->n_done++ % ROOM] = number;
 	atomic_fetch_sub(&link->n_inside, 1);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	START_TRIES = 5000, // of a millisecond
+	START_TRIES = 60000, // of a millisecond
 	YOUNG_NS = 5000, // a reading of the clock this young: it runs
 	AWAY_FACTOR = 40, // this much older: it will be away for a while
 	PAUSE_NS = 50000,

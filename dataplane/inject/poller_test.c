@@ -19,7 +19,7 @@ enum {
 };
 
 // Seconds: other processes may want the core, too.
-static const uint64_t LONG_TICKS = UINT64_C(20) * HZ_GUESS;
+static const uint64_t LONG_TICKS = UINT64_C(200) * HZ_GUESS;
 
 static struct injection_log *none;
 

@@ -10,7 +10,7 @@
 enum {
 	PAUSE_NS = 50000,
 	// A poller that stands still for longer is stopped (SIGSTOP) or gone: do not hang with it.
-	MAX_PAUSES = 200000, // 10 s
+	MAX_PAUSES = 200000, // 10 s, and what timers are late
 };
 
 // Process-wide, because munmap is. Release by enter and leave, acquire by wait_for_poller.

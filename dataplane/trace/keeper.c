@@ -15,7 +15,7 @@ struct keeper {
 };
 
 enum {
-	TRIES = 200,
+	TRIES = 6000, // a minute: one that dies may be kept from its core
 	PAUSE_NS = 10000000,
 };
 

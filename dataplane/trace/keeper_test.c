@@ -70,7 +70,7 @@ static void a_killed_process_leaves_nothing(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	for (int i = 0; i < 1000 && is_there(); i++)
+	for (int i = 0; i < 6000 && is_there(); i++)
 		nanosleep(&pause, NULL);
 	assert_false(is_there());
 }
