@@ -1,4 +1,8 @@
+import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from taut.host.host import Host
 
@@ -22,6 +26,23 @@ def test_what_is_not_there_is_none(tmp_path: Path) -> None:
     assert host.names("/proc") == []
     assert host.link_target("/x") is None
     assert host.cores("/x") == ()
+
+
+def test_a_folder_that_goes_while_others_are_listed_costs_its_own_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for process in (1, 2, 3):
+        _write(tmp_path, f"/proc/{process}/task/{process}/stat", "")
+    listed = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path) == tmp_path / "proc/2/task":
+            (tmp_path / "proc/2").rename(tmp_path / "gone")
+        return listed(path)
+
+    monkeypatch.setattr("os.scandir", scandir)
+
+    assert Host(tmp_path).paths("/proc/[0-9]*/task/[0-9]*") == ["/proc/1/task/1", "/proc/3/task/3"]
 
 
 def test_cores_are_lists(tmp_path: Path) -> None:

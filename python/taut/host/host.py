@@ -6,6 +6,7 @@ writes.
 
 import subprocess
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, cores_in
@@ -70,12 +71,13 @@ class Host:
             return []
 
     def paths(self, pattern: str) -> list[str]:
-        """Paths that match a pattern such as /proc/irq/*/smp_affinity, sorted."""
-        try:
-            found = self.root.glob(pattern.lstrip("/"))
-            return sorted(f"/{path.relative_to(self.root)}" for path in found)
-        except OSError:
-            return []
+        """Paths that match a pattern such as /proc/irq/*/smp_affinity, sorted.
+
+        A folder that goes while others are listed, as that of a thread, costs its own alone.
+        """
+        # Path.glob would end there (PTH207 wants it).
+        found = glob(pattern.lstrip("/"), root_dir=self.root, include_hidden=True)  # noqa: PTH207
+        return sorted(f"/{path}" for path in found)
 
     def link_target(self, path: str) -> str | None:
         """Name a symbolic link points to, without its folders."""
