@@ -68,10 +68,11 @@ class Step:
         """Give lines as they are compared: without numbers and widths.
 
         Of a table's columns as many are printed as fit, and that depends on how wide its numbers
-        are: several numbers in a row, or percentiles as titles, are as one.
+        are: several numbers in a row, or percentiles as titles, are as one. What share of others a
+        number is, in brackets, is said only of more than 0.
         """
         found = [kept for line in lines if (kept := self._kept(line)) and kept.strip()]
-        bare = [NUMBER.sub("N", line).split() for line in found]
+        bare = [NUMBER.sub("N", line).replace(" (N)", "").split() for line in found]
         return [" ".join(word for word, _ in groupby(words)) for words in bare]
 
     def _kept(self, line: str) -> str | None:

@@ -130,7 +130,9 @@ def test_lint_names_what_is_planted_against_each_of_its_checks(tmp_path: Path) -
     (tree / "bench").mkdir()
     (tree / "taut").symlink_to("python/taut")
     (tree / ".venv").symlink_to(TOOLS)
-    shutil.copytree(ROOT / "devtools", tree / "devtools")
+    shutil.copytree(
+        ROOT / "devtools", tree / "devtools", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for name in ("pyproject.toml", ".clang-format"):
         shutil.copy(ROOT / name, tree / name)
     subprocess.run(["git", "init", "--quiet", tree], check=True)

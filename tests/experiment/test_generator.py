@@ -75,7 +75,7 @@ def test_a_generator_that_did_another_thing_ends_the_run(
         RunScope(tmp_path / "base") as scope,
         child("taut-generate", ["true"], scope=scope, log=tmp_path / "log") as process,
     ):
-        process.wait(10)
+        process.wait()
         (tmp_path / "generator.json").write_text(json.dumps(report))
         assert read_result(process, tmp_path, asked, 10_000.0).rate_pps == 10_000.0
         (tmp_path / "generator.json").write_text(json.dumps(report | said))

@@ -73,7 +73,7 @@ def test_whatever_ends_the_rows_is_said_and_ends_the_measurement(tmp_path: Path)
 
     with (
         subprocess.Popen(
-            ["sleep", "20"], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+            ["sleep", "1000"], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
         ) as generator,
         rows.generating(generator.pid, tmp_path / "raw"),
     ):

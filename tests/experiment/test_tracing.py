@@ -17,7 +17,7 @@ from taut.testbed.scope import RunScope
 REFUSES = "echo 'taut-trace: tracefs may not be mounted here; run as root' >&2; exit 2"
 # Says what it was told to do, then that it is armed, and waits for its end.
 RECORDS = (
-    "echo \"$@\"; echo 'taut-trace: armed' >&2; trap 'exit 0' TERM; while :; do sleep 0.05; done"
+    "trap 'exit 0' TERM; echo \"$@\"; echo 'taut-trace: armed' >&2; while :; do sleep 0.05; done"
 )
 CORE = 0
 CORES = Cores(generator=CORE, device=CORE, writer=CORE, runner=CORE)

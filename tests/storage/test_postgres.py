@@ -9,6 +9,7 @@ import pytest
 
 from taut.core.errors import TautError
 from taut.storage.engines import open_engine
+from waiting import wait_for
 
 LEAVE_A_SCHEMA = """
 import os, sys
@@ -27,6 +28,13 @@ def schemas(url):
     return [name for (name,) in found]
 
 
+def n_locks(url):
+    with psycopg.connect(url) as connection:
+        return connection.execute(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+        ).fetchone()[0]
+
+
 def test_nothing_is_left_behind(postgres_url):
     with open_engine("postgres", postgres_url) as engine:
         engine.materialise("t", "SELECT 1 AS x")
@@ -42,6 +50,8 @@ def test_what_a_crash_left_is_dropped_and_what_lives_is_not(postgres_url):
             [sys.executable, "-c", LEAVE_A_SCHEMA, postgres_url], check=False
         ).returncode
         left = schemas(postgres_url)
+        # The server's process of that client lets go when it has met the end of its connection.
+        wait_for("one lock", lambda: n_locks(postgres_url) == 1)
 
         with open_engine("postgres", postgres_url):
             now = schemas(postgres_url)

@@ -25,7 +25,7 @@ from taut.testbed.sessions import Session
 
 PROGRAM = "stress-ng"
 _WORK_FILE = "neighbour.yaml"
-_START_TIMEOUT_S = 10.0
+_START_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 20.0
 _POLL_S = 0.05
 _LEAST_SHARE = 0.001

@@ -137,7 +137,7 @@ def test_a_host_on_which_somebody_measures_stays_as_it_is(
     ("words", "changes", "cores"),
     [
         ([*APPLY[:-3], "1020-1021", *APPLY[-2:]], "apply.apply_changes", (1020, 1021, 1022)),
-        (["host", "undo"], "undo.undo_host", (8177, 8178, 8179)),
+        (["host", "undo"], "undo.undo_host", (8170, 8171, 8172)),
     ],
     ids=["apply", "undo"],
 )
