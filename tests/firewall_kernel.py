@@ -25,7 +25,7 @@ ROOM_BYTES = 1 << 21  # for all packets of a test at once
 NETLINK_NETFILTER = 12  # linux/netlink.h
 FLUSH_CONNECTIONS = 0x102  # linux/nfnetlink.h: NFNL_SUBSYS_CTNETLINK, IPCTNL_MSG_CT_DELETE
 REQUEST_WITH_ANSWER = 5
-TIMEOUT_S = 20.0
+TIMEOUT_S = 60.0
 
 
 class Stations:

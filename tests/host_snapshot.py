@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from taut.core.cpus import CpuSet
+from taut.host.host import Host
 
 INTERRUPTS = ("/proc/irq",)
 TREES = (
@@ -100,7 +101,7 @@ def _paths(trees: Sequence[str]) -> Iterator[str]:
         for folder, _, names in os.walk(tree):
             yield from (f"{folder}/{name}" for name in names)
     yield from FILES
-    yield from (str(path) for path in Path("/").glob(QUEUES.lstrip("/")))
+    yield from Host().paths(QUEUES)
 
 
 def left_after_undo(before: dict[str, bytes], said: str) -> list[str]:
@@ -149,7 +150,7 @@ def affinities(
     A thread started later may have inherited its cores, so it cannot be compared.
     """
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
+    for stat in map(Path, Host().paths("/proc/[0-9]*/task/[0-9]*/stat")):
         try:
             number, started = int(stat.parent.name), stat.read_text().rpartition(")")[2].split()[19]
             if threads is None or (number, started) in threads:

@@ -120,7 +120,7 @@ def spark_cluster(n_workers: int = 2) -> Iterator[str]:
             command = [*run, "org.apache.spark.deploy.worker.Worker", *listen, url]
             command += ["--cores", "1", "--memory", "1g", "--work-dir", work]
             stack.enter_context(_running(command, work, signal.SIGTERM, env=env))
-        _wait(master, folder, lambda: len(said("Registering worker")) == n_workers)
+        _wait(master, folder, lambda: len(set(said(r"Registering worker (\S+)"))) == n_workers)
         stack.callback(_stop_driver)
         yield url
 

@@ -42,7 +42,7 @@ def test_one_that_is_just_being_started_is_killed() -> None:
     with started("sh", "-c", _AGAIN_AND_AGAIN, _AGAIN_AND_AGAIN, environment=environment) as it:
         killed = kill_carriers("TAUT_CARRIED", "that")
 
-        assert it.wait(timeout=1) == -9
+        assert it.wait(timeout=60) == -9
 
     assert killed == [f"process {it.pid}"]
 

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -102,9 +103,13 @@ def test_it_does_what_it_says_on_its_core_and_leaves_nothing(
             wait_for("bytes reach the disk", lambda: session.written_bytes() > wanted_bytes)
         else:
             worked(neighbour, WORKED_NS)
-        pids = session.pids()
-        allowed = {core for pid in pids for core in os.sched_getaffinity(pid)}
-        names = {Path(f"/proc/{pid}/comm").read_text().strip() for pid in pids}
+        allowed: set[int] = set()
+        names: set[str] = set()
+        for pid in session.pids():
+            # One that forks has children that have ended meanwhile.
+            with suppress(ProcessLookupError, FileNotFoundError):
+                allowed |= os.sched_getaffinity(pid)
+                names.add(Path(f"/proc/{pid}/comm").read_text().strip())
         found = neighbour.finish()
 
     assert allowed == set(wanted.cores)
@@ -150,7 +155,7 @@ def test_one_that_was_stopped_did_nothing(scope: RunScope, tmp_path: Path) -> No
         wait_for("all stand", lambda: all(state_of(pid) == "T" for pid in pids))
         neighbour.begin()
         time.sleep(0.1)
-        with pytest.raises(TrialError, match=r"took 0 ms of its cores in 0\.\d s"):
+        with pytest.raises(TrialError, match=r"took 0 ms of its cores in \d+\.\d s"):
             neighbour.finish()
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from taut.testbed.sessions import Session
 
-_KILL_TIMEOUT_S = 5.0
-_EXEC_TIMEOUT_S = 1.0
+_KILL_TIMEOUT_S = 60.0
+_EXEC_TIMEOUT_S = 30.0
 _START_CODE, _ENV_START, _ENV_END = 26 - 3, 50 - 3, 51 - 3
 """Fields of proc_pid_stat(5), which counts from 1, as found behind the program's name (3)."""
 
@@ -35,10 +35,12 @@ def _environment(process: Path) -> bytes:
     """Read it; within execve(2), from the old program to the new, there is none: look again."""
     path = process / "environ"
     deadline = time.monotonic() + _EXEC_TIMEOUT_S
-    while not (found := path.read_bytes()):
+    is_last = False
+    while not (found := path.read_bytes()) and not is_last:
         (process / "exe").readlink()  # an OSError: it has ended, or is the kernel's
-        if _was_started_with_none(process) or time.monotonic() > deadline:
+        if _was_started_with_none(process):
             break
+        is_last = time.monotonic() > deadline
         time.sleep(0.001)
     return found
 

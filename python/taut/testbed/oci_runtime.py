@@ -31,7 +31,7 @@ RUNTIMES = ("runc", "crun")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Of the environment in a container."""
 
-_START_S = 20.0
+_START_S = 60.0
 _POLL_S = 0.005
 
 
@@ -171,12 +171,11 @@ class Contained(Child):
 def _wait_for_pid(program: Program, process: subprocess.Popen[bytes], pid_file: Path) -> int:
     """Give the program's process id once the runtime has started it."""
     deadline = time.monotonic() + _START_S
-    while time.monotonic() < deadline:
-        has_ended = process.poll() is not None
+    has_ended = False
+    while not has_ended:
+        has_ended = process.poll() is not None or time.monotonic() > deadline
         with suppress(OSError, ValueError):
             return int(pid_file.read_text())
-        if has_ended:
-            break
         time.sleep(_POLL_S)
     tail = Child(program.name, process, program.log).tail()
     raise TrialError(f"{program.name}: its container did not start", tail)

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-_KILL_TIMEOUT_S = 5.0
+_KILL_TIMEOUT_S = 60.0
 _PROC = Path("/proc")
 
 

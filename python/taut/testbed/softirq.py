@@ -19,7 +19,7 @@ from taut.testbed import netlink
 _WRITE_AND_READ = (
     'mount --make-rprivate /sys && mount -t sysfs sysfs /sys && printf %s "$2" > "$1" && cat "$1"'
 )
-_THREAD_TIMEOUT_S = 10.0
+_THREAD_TIMEOUT_S = 60.0
 
 
 def steer_to(namespace: str, ifname: str, cores: Sequence[int]) -> str:

@@ -71,7 +71,7 @@ def test_each_packet_passes_the_switch_once_more_than_there_are_hops(
         hops = [hop.device.stop() for hop in dut.hops]
 
     counters = summary["counters"]
-    assert counters["lost"] == 0 < counters["sent"]
+    assert counters["lost"] == counters["late"] < counters["sent"]
     assert counted.others["in"] == 3 * counters["sent"]
     ways = sorted(counted.others["flows"].values())
     assert ways == [*[0] * 3, *[counters["sent"]] * 3]

@@ -74,7 +74,7 @@ def test_a_program_that_is_not_there_is_named() -> None:
 
 
 def test_a_program_that_ends_at_once_fails_the_trial(scope: RunScope, tmp_path: Path) -> None:
-    options = CommandOptions(argv=("sh", "-c", "echo broken; exit 4"), ready_delay="200ms")
+    options = CommandOptions(argv=("sh", "-c", "echo broken; exit 4"), ready_delay="60s")
 
     with (
         pytest.raises(TrialError, match="sh: ended with exit status 4 at start") as raised,

@@ -56,7 +56,7 @@ def measured(
         arguments += ["--core", str(min(os.sched_getaffinity(0)))]
         found = netlink.inside(
             str(links[0].generator_netns),
-            lambda: generate(folder / "out", *arguments, deadline="200ms"),
+            lambda: generate(folder / "out", *arguments, deadline="10s"),
         )
         stats: Any = dut.stop()
         return dict(found["counters"]), stats.others

@@ -3,7 +3,6 @@
 import re
 import shutil
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -204,6 +203,5 @@ def _wait_ready(process: Child, options: CommandOptions) -> None:
     if options.ready is not None:
         process.wait_ready(options.ready)
         return
-    time.sleep(parse_duration_ns(options.ready_delay) / 1e9)
-    if not process.alive():
+    if process.wait(parse_duration_ns(options.ready_delay) / 1e9) is not None:
         raise TrialError(f"{process.name}: {process.describe_end()} at start", process.tail())
