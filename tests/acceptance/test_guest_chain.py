@@ -18,6 +18,7 @@ SPEC = """
 name = "row"
 duration = "1s"
 warm_up = "100ms"
+deadline = "20s"
 floor = false
 trace = "off"
 

@@ -103,7 +103,8 @@ def passed(guest: Machine) -> Passed:
     wait_ready(guest)
     sent = control.run(
         f"taut-generate --tx pci:{first} --rx pci:{last} --both --rate 200pps --duration 2s"
-        f" --warm-up 100ms --core {GENERATOR_CORE} --accept-unstable-clock --out /out/sent",
+        f" --warm-up 100ms --deadline 20s --core {GENERATOR_CORE}"
+        " --accept-unstable-clock --out /out/sent",
         120,
     )
     assert sent.status == 0, sent.text

@@ -5,8 +5,6 @@ forwarder for as long. Emulated or not: nothing here is a latency.
 """
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -20,6 +18,7 @@ from typing import Any
 import pytest
 
 from acceptance_run import TAUT
+from stops import stop_for
 from taut.analysis.interrupts import BIN_NS, count_interrupts
 from taut.experiment import trial as trials
 from taut.experiment.beside import Alone
@@ -43,6 +42,7 @@ SPEC = """
 name = "vm"
 duration = "{duration}"
 warm_up = "100ms"
+deadline = "20s"
 trace = "continuous"
 floor = false
 
@@ -111,15 +111,14 @@ class Planted(Alone):
             self.at_ns[whose] = (start_ns, time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
 
     def _stop_qemu(self) -> None:
-        os.kill(self.qemu, signal.SIGSTOP)
-        time.sleep(STALL_S)
-        os.kill(self.qemu, signal.SIGCONT)
+        stop_for(self.qemu, round(STALL_S * 1e9))
 
     def _stop_in_guest(self) -> None:
         assert Watched.inside is not None
         assert Watched.inside.machine is not None
         Watched.inside.machine.control.must(
-            "p=$(cat /run/program); kill -STOP $p; usleep 20000; kill -CONT $p"
+            "p=$(cat /run/program); kill -STOP $p; "
+            "until grep -q '^State:.T' /proc/$p/status; do :; done; usleep 20000; kill -CONT $p"
         )
 
 

@@ -31,6 +31,7 @@ SPEC = """
 name = "chain"
 duration = "4s"
 warm_up = "200ms"
+deadline = "20s"
 floor = false
 [[device]]
 driver = "chain"

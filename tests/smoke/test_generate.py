@@ -73,7 +73,7 @@ def test_memif_in_one_process_carries_both_directions(tmp_path: Path):
 
 
 def test_constant_rate_offers_exactly_what_was_asked(tmp_path: Path):
-    run(tmp_path, *LOOP, *QUICK)
+    run(tmp_path, *LOOP, *QUICK, *PATIENT)
 
     result = read(tmp_path)
     assert result.summary["counters"]["due"] == 10000
@@ -120,7 +120,7 @@ def test_a_bit_rate_counts_the_layer_that_is_named(tmp_path: Path):
 
 def test_one_seed_gives_one_schedule(tmp_path: Path):
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        run(tmp_path / name, *LOOP, *QUICK, "--schedule", "poisson", "--frame", "imix",
+        run(tmp_path / name, *LOOP, *QUICK, *PATIENT, "--schedule", "poisson", "--frame", "imix",
             "--seed", seed)  # fmt: skip
 
     a, b, c = (read(tmp_path / name) for name in "abc")
@@ -132,7 +132,7 @@ def test_one_seed_gives_one_schedule(tmp_path: Path):
 
 
 def test_imix_is_seven_to_four_to_one_and_sizes_arrive_as_sent(tmp_path: Path):
-    run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "1200", "--rate", "50kpps",
+    run(tmp_path, *LOOP, *PATIENT, "--warm-up", "0s", "--count", "1200", "--rate", "50kpps",
         "--frame", "imix")  # fmt: skip
 
     result = read(tmp_path)
@@ -276,7 +276,7 @@ def test_an_interrupt_leaves_whole_files(tmp_path: Path, number: signal.Signals)
 
 def test_a_killed_generator_leaves_a_file_that_is_counted_by_size(tmp_path: Path):
     # Its memory holds as much as comes while the writer waits for a core for a second and a half.
-    process = start(tmp_path, *LOOP, "--duration", "60s", "--rate", "50kpps",
+    process = start(tmp_path, *LOOP, *PATIENT, "--duration", "60s", "--rate", "50kpps",
                     "--record-ring", "8")  # fmt: skip
     file = tmp_path / "packets.bin"
     wait_until_sending(process, tmp_path)

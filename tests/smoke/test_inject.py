@@ -171,7 +171,7 @@ def test_another_process_is_throttled_when_told_and_back_in_its_group_after(tmp_
         os.sched_setaffinity(victim.pid, {CORE})
         home = group_of(victim.pid)
         throttled = ["throttled", "--core", str(CORE), "--victim", str(victim.pid), "--wait"]
-        throttled += ["--rate", "20/s", "--duration", "500ms", "--out", str(tmp_path)]
+        throttled += ["--rate", "20/s", "--duration", "2s", "--out", str(tmp_path)]
         with subprocess.Popen(command(*throttled)) as injector:
             wait_for("a group for the victim", lambda: group_of(victim.pid) != home)
             injector.send_signal(signal.SIGUSR1)
@@ -224,7 +224,7 @@ def victim():
 @pytest.mark.parametrize("cause", ["stopped", "measurer-stall"])
 def test_another_process_is_stopped_and_goes_on(tmp_path: Path, victim, cause: str):
     more = ("--victim", str(victim.pid))
-    document = inject(f"{cause}:length=1ms", tmp_path, "50/s", "400ms", *more)
+    document = inject(f"{cause}:length=1ms", tmp_path, "50/s", "2s", *more)
 
     assert document["polled"] is False
     assert document["sent"] > 0

@@ -22,7 +22,7 @@ SPEC = """
 name = "own"
 duration = "300ms"
 warm_up = "100ms"
-deadline = "100ms"
+deadline = "5s"
 floor = false
 [[device]]
 driver = "taut_forward"

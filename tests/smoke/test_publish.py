@@ -19,7 +19,7 @@ from waiting import wait_for
 
 pytestmark = pytest.mark.smoke
 
-SOON = ("--warm-up", "100ms", "--duration", "600ms", "--rate", "50kpps", "--publish")
+SOON = ("--warm-up", "100ms", "--duration", "1m", "--rate", "50kpps", "--publish")
 
 
 def _no_rest() -> None:
@@ -37,10 +37,11 @@ def test_a_reader_sees_counters_and_latencies_grow_and_has_all_of_them_at_the_en
     first = [live.add_latencies(seen[v], _no_rest, is_void=bool(v)) for v in range(2)]
     early = live.counters()
     assert 0 < live.elapsed_ns() < 60_000_000_000
+    process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
 
     # The program is gone; what it counted is not, as long as somebody reads.
-    assert process.returncode == 0
+    assert process.returncode == 130
     assert live.has_ended
     result = read_document(GeneratorResult, tmp_path / "generator.json")
     assert live.counters() == result.counters
@@ -75,7 +76,8 @@ def test_what_a_killed_generator_had_counted_is_still_there(tmp_path: Path) -> N
     counters = live.counters()
 
     assert not live.has_ended
-    assert counters["due"] == counters["sent"] + counters["unsent"]
+    # It counts a packet as due first; it may have been killed in between.
+    assert 0 <= counters["due"] - counters["sent"] - counters["unsent"] <= 1
     assert counters["matched"] > 1000
     with pytest.raises(InputError, match="it has ended"):
         Live(tmp_path / LIVE_FILE)

@@ -81,7 +81,7 @@ def test_every_command_of_the_page_does_what_the_page_says(
 @pytest.mark.timing
 def test_a_restarted_bridge_forwards_again_and_the_silence_is_told(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    changes = ("rates=2kpps", "restart=2s", "duration=3s", "warm_up=0s", "floor=false")
+    changes = ("rates=2kpps", "restart=5s", "duration=6s", "warm_up=0s", "floor=false")
 
     words = ["run", str(ROOT / "examples/rfc.toml"), "--out", str(out), "--no-trace", "--wait"]
     words += [f"--set=traffic.constant.{change}" for change in changes]

@@ -24,7 +24,7 @@ trace = "off"
 [search]
 min = "1kpps"
 max = "50kpps"
-limit = "1m"
+limit = "30m"
 repeats = 1
 [[goal]]
 name = "half"

@@ -58,7 +58,7 @@ class Channel:
             raise TrialError(f"guest: {doing or line}: {why}", said[-20:])
         return answer
 
-    def read_clock(self, timeout_s: float = 5.0) -> "Exchange":
+    def read_clock(self, timeout_s: float = 60.0) -> "Exchange":
         """Ask taut-clock at the other end for one reading."""
         try:
             self._socket.settimeout(timeout_s)

@@ -25,7 +25,7 @@ from taut.testbed.process import popen
 from taut.testbed.program import Program
 from taut.testbed.scope import RunScope
 
-_TO_SOCKET_S, _TO_READY_S = 20.0, 120.0
+_TO_SOCKET_S, _TO_READY_S = 60.0, 120.0
 _POLL_S = 0.02
 _TAIL = 15
 _TIME = re.compile(r"^\[ *[0-9.]+\] ")

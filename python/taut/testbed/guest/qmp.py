@@ -9,7 +9,7 @@ from typing import Self
 from taut.core.errors import TrialError
 from taut.records.documents.json_form import plain, read_object
 
-_TIMEOUT_S = 10.0
+_TIMEOUT_S = 60.0
 
 
 class Qmp:
