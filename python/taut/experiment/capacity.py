@@ -24,6 +24,7 @@ from taut.records.documents.generator import (
     INSTRUMENT_LIMIT,
     RATE_TOLERANCE,
     GeneratorResult,
+    after_warm_up,
 )
 from taut.records.documents.search import (
     FLOOR_UNBOUND,
@@ -235,13 +236,7 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     generator = trial.document.generator or GeneratorResult()
     counters = generator.counters
     due, unsent, lost, void = (
-        counters.get(name, 0) - counters.get(cold, 0)
-        for name, cold in (
-            ("due", "cold"),
-            ("unsent", "unsent_cold"),
-            ("lost", "lost_cold"),
-            ("void", "void_cold"),
-        )
+        after_warm_up(counters, name) for name in ("due", "unsent", "lost", "void")
     )
     sent, in_time = due - unsent, share_in_time(generator)
     is_behind = 0 < in_time < 1 - RATE_TOLERANCE

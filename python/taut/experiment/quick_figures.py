@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from taut.records import parquet
+from taut.records.documents.generator import after_warm_up
 from taut.records.documents.trial import TrialDocument
 from taut.records.tables import HISTOGRAM
 
@@ -30,15 +31,16 @@ def read_quick_figures(trial: Path, document: TrialDocument) -> QuickFigures | N
     counters = {} if document.generator is None else document.generator.counters
     if not counters:
         return None
-    due = counters["due"] - counters["cold"]
-    unsent = counters["unsent"] - counters["unsent_cold"]
+    due, unsent, lost, void = (
+        after_warm_up(counters, name) for name in ("due", "unsent", "lost", "void")
+    )
     p50_ns, p99_ns = _percentiles(trial / HISTOGRAM)
     return QuickFigures(
         p50_ns=p50_ns,
         p99_ns=p99_ns,
-        loss_ratio=(counters["lost"] - counters["lost_cold"]) / max(1, due - unsent),
+        loss_ratio=lost / max(1, due - unsent),
         unsent=unsent,
-        void_ratio=(counters["void"] - counters["void_cold"]) / max(1, due),
+        void_ratio=void / max(1, due),
     )
 
 

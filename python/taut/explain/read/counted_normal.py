@@ -9,6 +9,7 @@ from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.explain.read.packets import LOW, Normal, parse_over
 from taut.records import parquet
+from taut.records.documents.generator import after_warm_up
 from taut.records.documents.trial import TrialDocument
 from taut.records.tables import HISTOGRAM
 
@@ -33,10 +34,6 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
     low, p50, *above = (int(values[np.searchsorted(cumulated, rank)]) for rank in ranks)
     counters = {} if document.generator is None else document.generator.counters
     directions = max(1, pc.count_distinct(rows["direction"]).as_py())
-
-    def warm(name: str) -> int:
-        return counters.get(name, 0) - counters.get(f"{name}_cold", 0)
-
     threshold_ns = share if isinstance(share, int) else above[0]
     at = int(np.searchsorted(values, threshold_ns, "right"))
     return Normal(
@@ -46,8 +43,8 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
         threshold_ns=threshold_ns,
         over=over,
         mean_interval_ns=(document.traffic.duration_ns or 0) * directions // n,
-        n_void=warm("void"),
-        n_gone=warm("lost") + warm("unsent"),
+        n_void=after_warm_up(counters, "void"),
+        n_gone=after_warm_up(counters, "lost") + after_warm_up(counters, "unsent"),
         is_partial=True,
         n_above=n - int(cumulated[at - 1]) if at else n,
         n_at_edge=int(np.sum(counts[at:][values[at:] <= threshold_ns + _ROUNDED_NS])),

@@ -16,7 +16,15 @@ RATE_TOLERANCE = 0.001
 """A rate that differs by more from what was asked for was not achieved."""
 
 Counters: TypeAlias = Mapping[str, int]
-"""Packets by what became of them: due, sent, unsent, matched, lost, ..., each also `_cold`."""
+"""Packets by what became of them: due, sent, unsent, matched, lost, ...
+
+`cold` are those due in the warm-up, and of unsent, lost and void each `_cold` those of them.
+"""
+
+
+def after_warm_up(counters: Counters, name: str) -> int:
+    """Count packets due after the warm-up that are `due`, `unsent`, `lost` or `void`."""
+    return counters.get(name, 0) - counters.get("cold" if name == "due" else f"{name}_cold", 0)
 
 
 @dataclass(frozen=True)
