@@ -172,6 +172,48 @@ static void test_what_came_long_after_its_deadline_says_nothing_of_the_ring(void
 	tear_down();
 }
 
+static void test_what_was_due_before_the_loop_began_is_void(void **state)
+{
+	enum { TSC_HZ = 1000000000, BEHIND = 4000000, LATE = 1000000, THRESHOLD = 300000 };
+	const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
+	struct in_flight *sent = &measurement.in_flight;
+	struct frame_mix mix = {0};
+	struct traffic *traffic;
+	struct error error;
+
+	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
+	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
+	set_up(UINT64_MAX, 0);
+	loop.gaps.threshold_ticks = THRESHOLD;
+	sender_init(&loop.senders[0], &(struct sender_config){
+					      .port = port,
+					      .pool = pool,
+					      .traffic = traffic,
+					      .measurement = &measurement,
+					      .gaps = &loop.gaps,
+					      .run_id = RUN_ID,
+					      .tsc_hz = TSC_HZ,
+					      .quantum_ticks = 10000,
+					      .duration_ns = UINT64_MAX,
+					      .count = N_PACKETS,
+				      });
+	sender_start(&loop.senders[0], clock_tsc() - BEHIND);
+
+	assert_int_equal(loop_send(&loop), LOOP_COMPLETE);
+
+	assert_int_equal(sent->next_seq, N_PACKETS);
+	for (uint64_t seq = 0; seq < N_PACKETS; seq++) {
+		const struct in_flight_entry *entry = &sent->entries[seq & sent->mask];
+		if (entry->sent_tsc - entry->due_tsc > LATE)
+			assert_true((entry->flags & IN_FLIGHT_VOID) != 0);
+	}
+	assert_true((sent->entries[0].flags & IN_FLIGHT_VOID) != 0);
+	(void)loop_drain(&loop);
+	sender_stop(&loop.senders[0]);
+	traffic_destroy(traffic);
+	tear_down();
+}
+
 // Exits with 77, which Meson takes for skipped, where EAL cannot start.
 static void start(char *program)
 {
@@ -207,6 +249,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_what_is_lost_is_waited_for_until_the_time_is_over),
 		cmocka_unit_test(test_what_can_have_found_the_ring_full_is_known),
 		cmocka_unit_test(test_what_came_long_after_its_deadline_says_nothing_of_the_ring),
+		cmocka_unit_test(test_what_was_due_before_the_loop_began_is_void),
 	};
 
 	start(argv[0]);

@@ -204,11 +204,12 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if (__builtin_expect(gap_watch_since(m->gaps, packet->due_tsc), 0))
 		entry->flags |= IN_FLIGHT_VOID;
 	m->counters.due++;
-
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
 		entry->state = IN_FLIGHT_UNSENT;
 		entry->inter_departure_ticks = 0;
 		m->before_sent_tsc = 0;
+		if (backlog_is_ahead(&m->backlog, &m->in_flight, packet->due_tsc))
+			entry->flags |= IN_FLIGHT_VOID;
 		m->counters.unsent++;
 		m->counters.unsent_cold += (entry->flags & IN_FLIGHT_COLD) != 0;
 		conclude(m, seq, entry, 0, 0, flags_of(entry) | PACKET_UNSENT);
@@ -219,7 +220,7 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if (__builtin_expect((packet->flags & IN_FLIGHT_VOID) != 0, 0))
 		backlog_sent(&m->backlog, seq, packet->sent_tsc, packet->sent_tsc - packet->due_tsc,
 			m->quantum_ticks);
-	else if (backlog_is_ahead(&m->backlog, &m->in_flight, seq, packet->sent_tsc))
+	else if (backlog_joined(&m->backlog, &m->in_flight, seq, packet->sent_tsc))
 		entry->flags |= IN_FLIGHT_VOID;
 	entry->state = IN_FLIGHT_SENT;
 	entry->inter_departure_ticks = packet->sent_tsc - m->before_sent_tsc;

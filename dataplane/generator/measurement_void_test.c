@@ -143,6 +143,44 @@ static void test_what_is_sent_on_time_behind_a_packet_that_is_behind_is_void(voi
 	finish(m, records, 1);
 }
 
+static void test_one_way_through_the_device_that_is_empty_says_nothing_of_another(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	send_backlog(m);
+	for (uint64_t seq = 1; seq < 6; seq += 2)
+		receive(m, seq, 5000); // of flow 1, the last one among them
+	send(m, 1);
+	receive(m, 0, 5000);
+	receive(m, 2, 5000);
+	receive(m, 4, 5000);
+	receive(m, 6, 5000);
+	send(m, 1);
+	receive(m, 7, 300); // all were back
+
+	assert_int_equal(m->counters.void_, 7);
+	finish(m, records, 1);
+}
+
+static void test_what_finds_the_device_full_of_a_backlog_is_void(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[9];
+
+	send_backlog(m);
+	measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(6), .frame_len = 64});
+	send(m, 2); // packet 7 stands behind the backlog, packet 8 does not any more
+	receive_some(m, 0, 6);
+	receive_some(m, 7, 9);
+
+	assert_int_equal(finish(m, records, 9), 9);
+	assert_int_equal(records[0].seq, 6);
+	assert_int_equal(records[0].flags, PACKET_VOID | PACKET_UNSENT);
+	assert_int_equal(records[7].flags, PACKET_VOID);
+	assert_int_equal(records[8].flags, 0);
+}
+
 static void test_a_backlog_of_few_quanta_leaves_nothing_behind(void **state)
 {
 	for (uint64_t late = 3 * QUANTUM; late <= 5 * QUANTUM; late += 2 * QUANTUM) {
@@ -264,6 +302,9 @@ int main(void)
 			test_what_stands_behind_a_backlog_is_void_for_as_long_as_that_took),
 		cmocka_unit_test(test_nothing_stands_behind_a_backlog_that_is_back),
 		cmocka_unit_test(test_what_is_sent_on_time_behind_a_packet_that_is_behind_is_void),
+		cmocka_unit_test(
+			test_one_way_through_the_device_that_is_empty_says_nothing_of_another),
+		cmocka_unit_test(test_what_finds_the_device_full_of_a_backlog_is_void),
 		cmocka_unit_test(test_a_backlog_of_few_quanta_leaves_nothing_behind),
 		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
 		cmocka_unit_test(

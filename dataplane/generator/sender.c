@@ -167,8 +167,10 @@ static inline uint8_t backlog_flag(struct sender *sender, uint64_t late_ticks)
 	return sender->has_backlog ? IN_FLIGHT_VOID : 0;
 }
 
+// Late is what was due before the loop looked (now_tsc): what takes turns with another sender, or
+// stands behind others in one call, leaves later than it could without any gap.
 static inline void account(
-	struct sender *sender, uint32_t n, uint32_t n_accepted, uint64_t sent_tsc)
+	struct sender *sender, uint32_t n, uint32_t n_accepted, uint64_t sent_tsc, uint64_t now_tsc)
 {
 	uint32_t first = sender->head & READY_MASK;
 
@@ -183,12 +185,12 @@ static inline void account(
 			.sent_tsc = i < n_accepted ? sent_tsc : 0,
 			.flow = ready->flow,
 			.frame_len = ready->frame_len,
-			.flags = ready->flags | backlog_flag(sender, sent_tsc - ready->due_tsc),
+			.flags = ready->flags | backlog_flag(sender, now_tsc - ready->due_tsc),
 		};
 		measurement_sent(sender->measurement, &packet);
 	}
-	// It ended in the call: what the call took was on time, and the backlog is still to come.
-	if (__builtin_expect(sender->seen_gap_end_tsc > sent_tsc, 0))
+	// It ended since: what was on time then was no end of the backlog, which is still to come.
+	if (__builtin_expect(sender->seen_gap_end_tsc > now_tsc, 0))
 		sender->has_backlog = true;
 }
 
@@ -205,7 +207,7 @@ static inline uint32_t send_due(struct sender *sender, uint64_t now_tsc)
 
 	if (__builtin_expect(n_accepted < n, 0))
 		rte_pktmbuf_free_bulk(mbufs + n_accepted, n - n_accepted);
-	account(sender, n, n_accepted, sent_tsc);
+	account(sender, n, n_accepted, sent_tsc, now_tsc);
 	sender->gaps->n_packets += n;
 	sender->head += n;
 	sender->n_ready -= n;

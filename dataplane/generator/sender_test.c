@@ -24,6 +24,7 @@ enum {
 	STILL = 6000000, // 150 departures
 	LATE = 1000000, // none is without a gap
 	N_BEFORE = 100, // packets
+	N_MOST = 20000,
 };
 
 static struct eal eal;
@@ -32,6 +33,7 @@ static struct port *port;
 static struct gap_watch gaps;
 static struct measurement measurement;
 static struct sender sender;
+static struct traffic *traffic;
 
 static bool stands_still; // the port, in its next call
 
@@ -46,20 +48,27 @@ static uint16_t stand_still(
 	return n;
 }
 
-// As the loop does it. Returns the number of packets, 0 or more, that have left.
-static uint32_t run(void)
+// As the loop does it, where another sender takes so long first. Returns the number of packets, 0
+// or more, that have left.
+static uint32_t run_behind(uint64_t other_ticks)
 {
 	struct rte_mbuf *frames[SENDER_BURST];
+	uint64_t now_tsc = clock_tsc();
 
-	gap_watch_check(&gaps, clock_tsc());
-	uint32_t n = sender_run(&sender, clock_tsc());
+	gap_watch_check(&gaps, now_tsc);
+	while (clock_tsc() < now_tsc + other_ticks)
+		;
+	uint32_t n = sender_run(&sender, now_tsc);
 	uint16_t n_got = port_rx(port, frames, SENDER_BURST);
 	rte_pktmbuf_free_bulk(frames, n_got);
 	return n;
 }
 
-static void set_up(struct traffic *traffic)
+static void set_up(void)
 {
+	static struct frame_mix mix;
+	static const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
+	struct error error;
 	const struct gap_log_config log = {.threshold_ticks = THRESHOLD};
 	const struct measurement_config config = {
 		.n_flows = 1,
@@ -70,6 +79,8 @@ static void set_up(struct traffic *traffic)
 		.gaps = &gaps,
 	};
 
+	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
+	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
 	assert_int_equal(gap_watch_create(&gaps, &log, 8), 0);
 	assert_int_equal(measurement_init(&measurement, &config), 0);
 	measurement_begin(&measurement);
@@ -88,6 +99,15 @@ static void set_up(struct traffic *traffic)
 	sender_start(&sender, clock_tsc());
 }
 
+static void tear_down(void)
+{
+	sender_stop(&sender);
+	traffic_destroy(traffic);
+	measurement_fini(&measurement);
+	gap_watch_destroy(&gaps);
+	assert_int_equal(rte_mempool_avail_count(pool), N_MBUFS);
+}
+
 // Of the last packet sent.
 static const struct in_flight_entry *last_entry(void)
 {
@@ -98,19 +118,12 @@ static const struct in_flight_entry *last_entry(void)
 
 static void test_a_backlog_of_a_call_that_was_on_time_is_void(void **state)
 {
-	static struct frame_mix mix;
-	static const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
-	struct traffic *traffic;
-	struct error error;
 	uint64_t n_late = 0, late;
 
-	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
-	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
-	set_up(traffic);
-
+	set_up();
 	// The machine may add gaps of its own: they make the backlog longer.
 	do {
-		while (run() == 0)
+		while (run_behind(0) == 0)
 			;
 		stands_still = measurement.counters.sent == N_BEFORE;
 		late = last_entry()->sent_tsc - last_entry()->due_tsc;
@@ -121,11 +134,25 @@ static void test_a_backlog_of_a_call_that_was_on_time_is_void(void **state)
 	} while (measurement.counters.sent <= N_BEFORE + 1 || late > QUANTUM);
 
 	assert_true(n_late > 10);
-	sender_stop(&sender);
-	traffic_destroy(traffic);
-	measurement_fini(&measurement);
-	gap_watch_destroy(&gaps);
-	assert_int_equal(rte_mempool_avail_count(pool), N_MBUFS);
+	tear_down();
+}
+
+static void test_a_backlog_ends_where_another_sender_goes_first(void **state)
+{
+	bool is_void = true;
+
+	set_up();
+	while (measurement.counters.sent <= N_BEFORE) {
+		stands_still = measurement.counters.sent == N_BEFORE;
+		(void)run_behind(3 * QUANTUM);
+	}
+
+	while (is_void && measurement.counters.sent < N_MOST)
+		if (run_behind(3 * QUANTUM) > 0)
+			is_void = (last_entry()->flags & IN_FLIGHT_VOID) != 0;
+
+	assert_false(is_void);
+	tear_down();
 }
 
 // Exits with 77, which Meson takes for skipped, where EAL cannot start.
@@ -157,6 +184,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_backlog_of_a_call_that_was_on_time_is_void),
+		cmocka_unit_test(test_a_backlog_ends_where_another_sender_goes_first),
 	};
 
 	start(argv[0]);
