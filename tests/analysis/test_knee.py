@@ -37,6 +37,17 @@ def test_no_knee_below_capacity():
     assert find_knee([]) is None
 
 
+def test_what_a_stall_of_the_generator_lost_or_kept_from_being_sent_in_time_is_no_knee():
+    lost = row(300, loss=0.0025, sent=10_000, lost=25, lost_void=15)
+    late = row(300, achieved=0.997, void_share=0.002)
+
+    assert find_knee([row(100), lost, late]) is None
+    assert find_unsent([row(100), lost, late], []) is late
+    more = row(300, loss=0.0027, sent=10_000, lost=27, lost_void=15)
+    assert find_knee([row(100), more]) == (more, "0.12 % lost")
+    assert find_knee([row(100), row(300, achieved=0.996, void_share=0.002)]) is not None
+
+
 SLOW = row(300, achieved=0.995)
 
 

@@ -46,8 +46,9 @@ def achieved_of(row: Variant) -> str:
 
 
 def _overload(row: Variant, lowest_p50_ns: int | None, floors: Sequence[Variant]) -> str | None:
-    if row.loss_ratio > LOSS:
-        return f"{share_words(row.loss_ratio)} lost"
+    own = (row.lost_void or 0) / max(1, row.sent)
+    if row.loss_ratio - own > LOSS:
+        return f"{share_words(row.loss_ratio - own)} lost"
     if _lacks_rate(row) and not _is_generators(row, floors):
         return achieved_of(row)
     p50 = row.latency.p50_ns
@@ -63,9 +64,11 @@ def _lacks_rate(row: Variant) -> bool:
 def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
     """Whether a rate that was not achieved is no sign of a slow device.
 
-    It is one where the floor of the same path, which lacks the rate as well, has more of it.
+    It is one where the floor of the same path, which lacks the rate as well, has more of it. What
+    is void may all have been sent too late, or refused: no more than that is lacking.
     """
-    return row.instrument_limited or any(
+    is_held_up = row.instrument_limited or achieved_share(row) + row.void_share >= RATE
+    return is_held_up or any(
         _lacks_rate(floor)
         and row.achieved_pps >= RATE * floor.achieved_pps
         and _path_of(floor) == _path_of(row)

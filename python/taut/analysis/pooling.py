@@ -101,6 +101,7 @@ def pool(
         two_bands=has_two_bands(results),
         directions=_directions(by_direction, latency) or None,
         budgets=_budgets(results),
+        lost_void=warm.lost_void,
     )
 
 

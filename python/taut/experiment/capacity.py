@@ -230,7 +230,8 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
 
     Packets that the generator was late with are taken to be as late as the others are. Where it
     fell behind its rate, the trial was one of a lower load: what it sent beyond what would have
-    been sent at the rate in that time does not count, nor does that share of what was lost. What
+    been sent at the rate in that time does not count, nor does that share of what was lost. It did
+    not where void packets are all that it may have sent too late: it stood still near the end. What
     the link refused was due and tried in time: that is the link's, not the generator's.
     """
     generator = trial.document.generator or GeneratorResult()
@@ -239,7 +240,8 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
         after_warm_up(counters, name) for name in ("due", "unsent", "lost", "void")
     )
     sent, in_time = due - unsent, share_in_time(generator)
-    is_behind = 0 < in_time < 1 - RATE_TOLERANCE
+    is_limited = not due or void > INSTRUMENT_LIMIT * due
+    is_behind = 0 < in_time < 1 - RATE_TOLERANCE - (0 if is_limited else void / due)
     if is_behind:
         wanted = sent + counters.get("abandoned", 0)
         at_rate = min(sent, floor(wanted * in_time))
@@ -251,7 +253,7 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
         on_time = count_late(histogram, within_ns)
         late = ceil(on_time.n_late * matched / on_time.n) if on_time.n else matched
     counted = Counted(due, sent, lost + late, (trial.folder.name,), is_behind=is_behind)
-    if not due or void > INSTRUMENT_LIMIT * due:
+    if is_limited:
         return replace(counted, is_limited=True)
     if void and counted.loss_ratio:
         return replace(counted, own=void - count_void(histogram))

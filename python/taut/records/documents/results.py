@@ -306,6 +306,8 @@ class Variant:
     """Each by itself, where both were loaded."""
     budgets: tuple[Budget, ...] | None = field(default=None, metadata=LEFT_OUT)
     """Those of its trials, of all their packets; None where none has any."""
+    lost_void: int | None = field(default=None, metadata=LEFT_OUT)
+    """Of lost, those that a gap of the generator may have lost; None: nobody counted them."""
 
     @property
     def latency(self) -> Figures:
