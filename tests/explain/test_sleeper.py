@@ -12,6 +12,7 @@ from made_trace import (
     PREEMPTED,
     SLEEPS,
     STOPPED,
+    TRACE_JSON,
     MadeTrace,
     held,
     normal,
@@ -29,6 +30,10 @@ DUT = {
     "threads": [POLLER],
     "stats": {"gaps": {"per_packet_ns": 250}},
 }
+
+
+WAKE, WAKE_CSD = 0xFF20, 0xC5E
+FUNCTIONS = TRACE_JSON["functions"] | {str(WAKE): "sched_ttwu_pending"}
 
 
 def sleeper() -> MadeTrace:
@@ -52,8 +57,34 @@ def explain(
 ) -> Explanation:
     rows = held(normal(3_000), start, AT + MS)
     log = [(*gap, "forwarder") for gap in gaps]
-    trial = write_trial(folder, rows, log, trace, {"dut": DUT})
+    trial = write_trial(folder, rows, log, trace, {"dut": DUT}, functions=FUNCTIONS)
     return explain_trial(trial, Options(over="60us"))
+
+
+def told_to_wake(trace: MadeTrace, told: int, left_idle: int) -> None:
+    """Another core queues the wake-up; the idle core notes it itself, when it has left idle."""
+    trace.add(told, "call_queue", WAKE_CSD, WAKE, thread=300, cpu=OTHER_CORE)
+    trace.add(left_idle, "vector_entry", 0xFB, 0xFB, thread=0)
+    trace.add(left_idle + 100, "call_entry", WAKE_CSD, WAKE, thread=0)
+    trace.add(left_idle + 200, "wakeup", POLLER, CORE, thread=0)
+    trace.add(left_idle + 300, "call_exit", WAKE_CSD, WAKE, thread=0)
+    trace.add(left_idle + 400, "vector_exit", 0xFB, 0xFB, thread=0)
+
+
+@pytest.mark.parametrize("is_hogged", [False, True], ids=["idle", "hogged"])
+def test_it_waits_from_when_its_core_was_told_to_wake_it(tmp_path: Path, is_hogged: bool) -> None:
+    trace = sleeper().switch(AT + 10 * US, POLLER, 0, SLEEPS)
+    told_to_wake(trace, AT + 50 * US, AT + MS - 5 * US)
+    if is_hogged:
+        # The core had left idle, but for another.
+        trace.add(AT + 55 * US, "wakeup", HOG, CORE, thread=300, cpu=OTHER_CORE)
+        trace.switch(AT + 60 * US, 0, HOG).switch(AT + MS - 10 * US, HOG, 0, SLEEPS)
+    trace.switch(AT + MS, 0, POLLER)
+
+    found = explain(tmp_path, trace, AT + 50 * US)
+
+    assert {total.cause for total in found.causes} == {"preemption" if is_hogged else "idle-exit"}
+    assert found.worst[0].gap.start_ns == AT + 50 * US
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_the_priority_of_who_only_ever_ran_out_of_idle_is_that_of_its_wake_ups(s
     trace.add(5 * US, "wakeup", HOG, CORE | said << 32, thread=0)
     trace.switch(58 * US, HOG, POLLER, SLEEPS)
 
-    events = with_unseen_switches(trace.events(), CORE, POLLER)
+    events = with_unseen_switches(trace.events(), CORE, [POLLER])
 
     to_hog = events.take(events.of("switch") & (events.arg0 == 0)).arg1
     assert to_hog.tolist() == [HOG | priority << 32]

@@ -17,18 +17,15 @@ from taut.dut.wait import POLL
 from taut.explain.arrays import AFTER_ALL, BEFORE_ALL
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.kept import kept
-from taut.explain.judge.stalls import judge_found
+from taut.explain.judge.stalls import judge_found, stalls_of
 from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.events import Events, TraceNotes
-from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
-from taut.explain.read.senders import join_senders
 from taut.explain.read.spans import Spans, Stretches
 from taut.explain.walk.contexts import Watched
-from taut.explain.walk.layers import with_unseen_switches
 from taut.explain.walk.pollers import Workers, busiest_thread, find_workers
-from taut.explain.walk.stalls import Stalls, find_stalls
+from taut.explain.walk.stalls import Stalls
 from taut.explain.walk.veto import Vetoed
 from taut.records.documents.load import LOOPBACK
 from taut.records.documents.trial import Dut, DutStats, Holds
@@ -196,7 +193,7 @@ def program_of(dut: Dut, notes: TraceNotes, core: int) -> Program:
 def judge_program(program: Program, asked: int | None, traced: Traced, passages: Passages) -> Found:
     """Find and judge the stalls of a program; `asked` names its thread, None: found."""
     tried = [
-        (watched, _find(watched, traced, passages))
+        (watched, stalls_of(watched, traced, passages))
         for watched in _candidates(program, asked, traced.events, passages)
     ]
     if not tried:
@@ -221,20 +218,11 @@ def judge_waking(
     if workers is None:
         return _NOT_SEEN
     watched = Watched(program.core, workers.threads[0], sleeps=True, calls_are_work=True)
-    stalls = _find(watched, traced, passages)
+    stalls = stalls_of(watched, traced, passages)
     start, end = stalls.spans.start_ns, stalls.spans.end_ns
     covered, _ = covered_by(logged, start, end, np.ones(len(start), bool))
     verdicts = judge_found(stalls, watched, traced)
     return Found(kept(verdicts, _LEAST_NEW * covered < end - start), stalls.vetoed)
-
-
-def _find(watched: Watched, traced: Traced, passages: Passages) -> Stalls:
-    names, events, senders = Names(traced.notes), traced.events, traced.senders
-    if watched.sleeps:
-        # Its core idles while it does, and some guests record no switch that the idle task makes.
-        events = with_unseen_switches(events, watched.core, watched.thread)
-        senders = join_senders(events)
-    return find_stalls(events, watched, names, senders, traced.calibration, passages)
 
 
 def _refuted(stalls: Stalls) -> float:

@@ -23,7 +23,7 @@ from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans, lost_spans, overlaps, skipped_spans
-from taut.explain.walk.calibrate import LEAST_SAMPLES, EntryCost
+from taut.explain.walk.calibrate import usual_ns
 from taut.explain.walk.layers import (
     IDLE,
     SENT_WITHIN_NS,
@@ -181,10 +181,7 @@ def _usual_waking(layers: Layers, runs: Layer, told: Ints, sent: Ints) -> int | 
     then = np.searchsorted(runs.start_ns, asleep)
     known = then < len(runs)
     took = runs.start_ns[then[known]] - asleep[known]
-    if len(took) < LEAST_SAMPLES:
-        return None
-    median, p99 = np.quantile(took, [0.5, 0.99], method="inverted_cdf")
-    return EntryCost(len(took), int(median), int(p99)).limit_ns
+    return usual_ns(took)
 
 
 def _is_idle(layers: Layers, times: Ints) -> Mask:

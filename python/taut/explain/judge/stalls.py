@@ -1,19 +1,40 @@
 """Verdicts of stalls that only the kernel's events show: their thread keeps no log of gaps."""
 
+from dataclasses import replace
+
+import numpy as np
+
+from taut.explain import causes
+from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
-from taut.explain.judge.verdicts import GapVerdicts, judge, mark
+from taut.explain.judge.verdicts import C, GapVerdicts, judge, mark
 from taut.explain.read.facts import facts_of, together
 from taut.explain.read.names import Names
+from taut.explain.read.passages import Passages
+from taut.explain.read.senders import join_senders
+from taut.explain.walk.calibrate import usual_ns
 from taut.explain.walk.contexts import Watched
+from taut.explain.walk.layers import with_called_wake_ups, with_unseen_switches
 from taut.explain.walk.stalls import Stalls, find_stalls
 
 
 def judge_stalls(watched: Watched, traced: Traced) -> GapVerdicts:
     """Find and judge the stalls of a thread without a log of gaps."""
-    names = Names(traced.notes)
-    stalls = find_stalls(traced.events, watched, names, traced.senders, traced.calibration)
-    return judge_found(stalls, watched, traced)
+    return judge_found(stalls_of(watched, traced), watched, traced)
+
+
+def stalls_of(watched: Watched, traced: Traced, passages: Passages | None = None) -> Stalls:
+    """Find the stalls of threads, and let no packet be in one where those that passed are known.
+
+    What the core of threads that sleep does while it leaves idle is recorded late or not at all.
+    """
+    names, events, senders = Names(traced.notes), traced.events, traced.senders
+    if watched.sleeps:
+        events = with_unseen_switches(events, watched.core, watched.threads)
+        events = with_called_wake_ups(events, watched.core, names, watched.threads)
+        senders = join_senders(events)
+    return find_stalls(events, watched, names, senders, traced.calibration, passages)
 
 
 def judge_found(stalls: Stalls, watched: Watched, traced: Traced) -> GapVerdicts:
@@ -25,4 +46,14 @@ def judge_found(stalls: Stalls, watched: Watched, traced: Traced) -> GapVerdicts
         for thread in (watched.thread, *sorted(watched.also))
     )
     marks = mark(stalls.spans, events, notes)
-    return judge(stalls.spans, stalls.segments, shares, facts, marks)
+    return _regraded(judge(stalls.spans, stalls.segments, shares, facts, marks))
+
+
+def _regraded(verdicts: GapVerdicts) -> GapVerdicts:
+    """In a guest, waking that took far longer than usual may have been the hypervisor's."""
+    is_exit = verdicts.cause == NUMBER[causes.IDLE_EXIT]
+    usual = usual_ns(verdicts.spans.length_ns[is_exit])
+    if verdicts.facts.is_guest is False or usual is None:
+        return verdicts
+    is_long = is_exit & (verdicts.spans.length_ns > usual)
+    return replace(verdicts, grade=np.where(is_long, np.maximum(verdicts.grade, C), verdicts.grade))

@@ -45,6 +45,27 @@ class Events:
             self.arg1[chosen],
         )
 
+    def with_more(
+        self,
+        kind: str,
+        time_ns: Ints,
+        *,
+        thread: Numbers | int,
+        cpu: Numbers | int,
+        arg0: Numbers | int,
+        arg1: Numbers | int,
+    ) -> "Events":
+        """Add events of one kind, each behind those of the same time; a number is that of all."""
+        at = np.searchsorted(self.time_ns, time_ns, "right")
+        return Events(
+            np.insert(self.time_ns, at, time_ns),
+            np.insert(self.thread, at, thread),
+            np.insert(self.cpu, at, cpu),
+            np.insert(self.kind, at, KIND[kind]),
+            np.insert(self.arg0, at, arg0),
+            np.insert(self.arg1, at, arg1),
+        )
+
     def of(self, *kinds: str) -> Mask:
         """Mark the rows of some kinds."""
         wanted = np.zeros(1 << 8, bool)

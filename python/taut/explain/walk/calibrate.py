@@ -109,6 +109,14 @@ class Lessons:
         return Calibration(costs, self._empty_gaps, self._empty_ns, watched_ns)
 
 
+def usual_ns(took_ns: Ints) -> int | None:
+    """Give the ns up to which a wake-up took what it usually does; None: too few were seen."""
+    if len(took_ns) < LEAST_SAMPLES:
+        return None
+    median, p99 = np.quantile(took_ns, [0.5, 0.99], method="inverted_cdf")
+    return EntryCost(len(took_ns), int(median), int(p99)).limit_ns
+
+
 def _is_whole(spans: Spans) -> Mask:
     """Mark the gaps of which every event was recorded and kept."""
     return ~spans.is_lost & ~spans.is_unseen

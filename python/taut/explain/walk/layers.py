@@ -4,6 +4,7 @@ For a device that has no thread of its own. Nothing has to be known of the time 
 of the trace can be looked at by itself.
 """
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,8 +95,8 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
     )
 
 
-def with_unseen_switches(events: Events, core: int, thread: int) -> Events:
-    """Add the switches from the idle task to others than `thread` that were not recorded.
+def with_unseen_switches(events: Events, core: int, threads: Collection[int]) -> Events:
+    """Add the switches from the idle task to others than `threads` that were not recorded.
 
     Whose turn it was their own events tell (`_turns`); its priority its other turns or wake-ups.
     """
@@ -103,20 +104,37 @@ def with_unseen_switches(events: Events, core: int, thread: int) -> Events:
     following = (events.arg1[turns.row] & np.uint64(_LOW)).astype(np.int64)
     is_seen = (events.kind[turns.row] == KIND["switch"]) & (following == who)
     after_idle = np.append(np.zeros(1, bool), who[:-1] == IDLE)[: len(who)]
-    unseen = np.flatnonzero(~is_seen & after_idle & (who != thread) & (who != IDLE))
+    unseen = np.flatnonzero(~is_seen & after_idle & ~np.isin(who, [IDLE, *threads]))
     if not len(unseen):
         return events
-    priority = _priorities(events, who[unseen])
-    at = np.searchsorted(events.time_ns, turns.start_ns[unseen], "right")
-    n = len(unseen)
-    return Events(
-        np.insert(events.time_ns, at, turns.start_ns[unseen]),
-        np.insert(events.thread, at, np.zeros(n, events.thread.dtype)),
-        np.insert(events.cpu, at, np.full(n, core, events.cpu.dtype)),
-        np.insert(events.kind, at, np.full(n, KIND["switch"], events.kind.dtype)),
-        np.insert(events.arg0, at, np.zeros(n, events.arg0.dtype)),
-        np.insert(events.arg1, at, who[unseen].astype(np.uint64) | priority << np.uint64(32)),
+    following = who[unseen].astype(np.uint64)
+    return events.with_more(
+        "switch",
+        turns.start_ns[unseen],
+        thread=0,
+        cpu=core,
+        arg0=0,
+        arg1=following | _priorities(events, who[unseen]) << np.uint64(32),
     )
+
+
+def with_called_wake_ups(events: Events, core: int, names: Names, threads: Iterable[int]) -> Events:
+    """Add a wake-up of a thread where another core tells this one to wake it.
+
+    A core that idles is told, and notes the wake-up itself, once it has left idle
+    (kernel/sched/core.c, ttwu_queue_wakelist).
+    """
+    for thread in threads:
+        told = np.flatnonzero(is_wake_call(events, core, names, thread) & events.of("call_queue"))
+        events = events.with_more(
+            "wakeup",
+            events.time_ns[told],
+            thread=events.thread[told],
+            cpu=events.cpu[told],
+            arg0=thread,
+            arg1=core,
+        )
+    return events
 
 
 def _priorities(events: Events, threads: Ints) -> Numbers:
