@@ -102,7 +102,7 @@ void stamp_log_looked(struct stamp_log *log, uint16_t port, struct rte_mbuf *con
 {
 	if (n > 0)
 		received(log, pkts, n, clock_tsc(), log->arrivals[port].since_tsc);
-	arrivals_polled(&log->arrivals[port], before_tsc, n, most);
+	(void)arrivals_polled(&log->arrivals[port], before_tsc, n, most);
 }
 
 uint64_t stamp_log_sending(struct stamp_log *log, struct rte_mbuf *const *pkts, uint16_t n)

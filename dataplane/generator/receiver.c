@@ -52,8 +52,7 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 		gap_watch_waited(receiver->gaps, &receiver->waiting, n,
 			receiver->arrivals.since_tsc, received_tsc);
 	}
-	arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST);
-	if (n < RECEIVER_BURST)
+	if (!arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST))
 		receiver->waiting = none_waiting;
 	return n;
 }

@@ -47,12 +47,27 @@ static void test_a_port_that_may_leave_packets_is_asked_twice(void **state)
 	assert_int_equal(arrivals.since_tsc, 1100);
 }
 
+// 180 packets stood there at 200, and each poll ends with a cache line.
+static void test_a_poll_that_ends_with_a_cache_line_is_full(void **state)
+{
+	struct arrivals arrivals = {.may_leave = true};
+
+	arrivals_polled(&arrivals, 100, 0, MOST);
+	assert_true(arrivals_polled(&arrivals, 200, MOST - ARRIVALS_CUT, MOST));
+	assert_true(arrivals_polled(&arrivals, 300, MOST, MOST));
+	assert_false(arrivals_polled(&arrivals, 400, 52, MOST));
+	assert_int_equal(arrivals.since_tsc, 100);
+	arrivals_polled(&arrivals, 500, 3, MOST);
+	assert_int_equal(arrivals.since_tsc, 400);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_a_poll_finds_came_after_the_one_that_emptied_the_port),
 		cmocka_unit_test(test_what_full_polls_left_came_since_the_one_before_them),
 		cmocka_unit_test(test_a_port_that_may_leave_packets_is_asked_twice),
+		cmocka_unit_test(test_a_poll_that_ends_with_a_cache_line_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
