@@ -390,7 +390,9 @@ def test_gaps_in_which_all_cores_stood_still_are_the_firmwares_first(moved, is_g
     assert [(s.grade, s.cause == "smi") for s in stories] == found
 
 
-def test_a_machine_check_or_a_change_of_frequency_inside_an_empty_gap():
-    for kind, cause in (("machine_check", "machine-check"), ("frequency", "frequency")):
-        trace = MadeTrace().add(5_000, kind, 1, 0)
+def test_a_machine_check_in_an_empty_gap_or_a_change_of_frequency_told_in_it_or_soon_after():
+    marks = (("machine_check", 5), ("frequency", 5), ("frequency", 91), ("frequency", 150))
+    causes = ("machine-check", "frequency", "frequency", "hypervisor-or-hardware")
+    for (kind, told_us), cause in zip(marks, causes, strict=True):
+        trace = MadeTrace().add(1_000 * told_us, kind, 1, 0)
         assert only(judged(trace, [(0, 90_000, "forwarder")])).cause == cause

@@ -144,6 +144,10 @@ def _throttled(found_ns: int, facts: Facts) -> int:
     return B if any(ns > found_ns for ns in facts.throttled_ns) else D
 
 
+_TOLD_WITHIN_NS = 50_000
+"""A change of frequency is told when it is over, after the time for which the core stood still."""
+
+
 @dataclass(frozen=True)
 class Marks:
     """Events without a duration, as one mark for each gap that holds any."""
@@ -157,14 +161,15 @@ class Marks:
 def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
     """Find events without a duration inside the gaps."""
 
-    def holds(kind: str) -> Mask:
+    def holds(kind: str, behind_ns: int = 0) -> Mask:
         t = events.time_ns[events.of(kind) & (events.cpu == spans.core)]
-        return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
+        until = np.searchsorted(t, spans.end_ns + behind_ns, "right")
+        return until > np.searchsorted(t, spans.start_ns)
 
     nowhere = np.zeros(len(spans), bool)
     first_ns, last_ns = _window(events, notes)
     unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns) | spans.is_skipped
-    return Marks(holds("machine_check"), holds("frequency"), nowhere, unseen)
+    return Marks(holds("machine_check"), holds("frequency", _TOLD_WITHIN_NS), nowhere, unseen)
 
 
 def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:
