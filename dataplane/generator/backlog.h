@@ -6,61 +6,62 @@
 // took to leave, which is as long as it was late (pacing.h), less a few quanta. So never more than
 // half as many packets again are void: not all of a device whose queue never empties, or of a long
 // way, and none behind the many backlogs of three quanta or less.
-
-#include "in_flight.h"
+//
+// A device may take flows by several ways, and lose some of a backlog: of each flow the last void
+// packet is on its way until it, or a later one of its flow, is back.
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct backlog {
 	uint64_t until_tsc; // what is sent before can stand behind it; 0: there is none
-	// Packets of it, and those that stood behind it, from the first that may be on its way on.
-	// A device that takes packets by several ways may let the last of them out first.
-	uint64_t first_seq, end_seq;
+	uint32_t n_flows; // of which a packet of it, or one that stood behind it, is on its way
 };
 
-static inline void backlog_add(struct backlog *backlog, uint64_t seq)
+// Of each flow.
+struct backlog_flow {
+	uint64_t end_seq; // behind its last such packet; 0: none is on its way
+};
+
+static inline void backlog_add(struct backlog *backlog, struct backlog_flow *flow, uint64_t seq)
 {
-	if (backlog->first_seq >= backlog->end_seq)
-		backlog->first_seq = seq;
-	backlog->end_seq = seq + 1;
+	backlog->n_flows += flow->end_seq == 0;
+	flow->end_seq = seq + 1;
 }
 
 // Hot path: packet seq was sent at sent_tsc, because of a gap so much too late.
-static inline void backlog_sent(struct backlog *backlog, uint64_t seq, uint64_t sent_tsc,
-	uint64_t late_ticks, uint64_t quantum_ticks)
+static inline void backlog_sent(struct backlog *backlog, struct backlog_flow *flow, uint64_t seq,
+	uint64_t sent_tsc, uint64_t late_ticks, uint64_t quantum_ticks)
 {
 	uint64_t shown_ticks = late_ticks > 2 * quantum_ticks ? late_ticks - 2 * quantum_ticks : 0;
 
-	if (sent_tsc >= backlog->until_tsc)
-		backlog->first_seq = backlog->end_seq; // the one before is over
 	if (sent_tsc + 2 * shown_ticks > backlog->until_tsc)
 		backlog->until_tsc = sent_tsc + 2 * shown_ticks;
-	backlog_add(backlog, seq);
+	backlog_add(backlog, flow, seq);
 }
 
-// Hot path: is a backlog ahead of what comes to the device, on time, now? It may have filled it.
-static inline bool backlog_is_ahead(
-	struct backlog *backlog, struct in_flight *in_flight, uint64_t now_tsc)
+// Hot path: can what comes to the device at this time, on time, find a backlog before it?
+static inline bool backlog_is_ahead(const struct backlog *backlog, uint64_t tsc)
 {
-	struct in_flight_entry *entry;
-
-	if (__builtin_expect(now_tsc >= backlog->until_tsc, 1))
-		return false;
-	// Each packet is passed over once.
-	while (backlog->first_seq < backlog->end_seq &&
-		(in_flight_find(in_flight, backlog->first_seq, &entry) != IN_FLIGHT_FOUND ||
-			entry->state != IN_FLIGHT_SENT))
-		backlog->first_seq++;
-	return backlog->first_seq < backlog->end_seq;
+	return __builtin_expect(tsc < backlog->until_tsc, 0) && backlog->n_flows > 0;
 }
 
 // Hot path: packet seq was sent on time. Does it stand behind a backlog? Then others behind it do.
 static inline bool backlog_joined(
-	struct backlog *backlog, struct in_flight *in_flight, uint64_t seq, uint64_t sent_tsc)
+	struct backlog *backlog, struct backlog_flow *flow, uint64_t seq, uint64_t sent_tsc)
 {
-	if (!backlog_is_ahead(backlog, in_flight, sent_tsc))
+	if (!backlog_is_ahead(backlog, sent_tsc))
 		return false;
-	backlog_add(backlog, seq);
+	backlog_add(backlog, flow, seq);
 	return true;
+}
+
+// Hot path: packet seq is back.
+static inline void backlog_received(
+	struct backlog *backlog, struct backlog_flow *flow, uint64_t seq)
+{
+	if (__builtin_expect(flow->end_seq == 0, 1) || seq + 1 < flow->end_seq)
+		return;
+	flow->end_seq = 0;
+	backlog->n_flows--;
 }

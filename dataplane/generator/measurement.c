@@ -4,12 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct flow_state {
-	uint64_t next_expected; // RFC 4737's NextExp
-	uint64_t last_latency_ticks;
-	uint8_t has_last, last_void, last_cold;
-};
-
 // One in a hundred lifts by 0.6 %; so does one in more.
 static void set_tail(struct measurement *m, uint64_t one_in, bool is_slow_only)
 {
@@ -204,11 +198,12 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if (__builtin_expect(gap_watch_since(m->gaps, packet->due_tsc), 0))
 		entry->flags |= IN_FLIGHT_VOID;
 	m->counters.due++;
+
 	if (__builtin_expect(packet->sent_tsc == 0, 0)) {
 		entry->state = IN_FLIGHT_UNSENT;
 		entry->inter_departure_ticks = 0;
 		m->before_sent_tsc = 0;
-		if (backlog_is_ahead(&m->backlog, &m->in_flight, packet->due_tsc))
+		if (backlog_is_ahead(&m->backlog, packet->due_tsc))
 			entry->flags |= IN_FLIGHT_VOID;
 		m->counters.unsent++;
 		m->counters.unsent_cold += (entry->flags & IN_FLIGHT_COLD) != 0;
@@ -218,9 +213,10 @@ void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 	if ((entry->flags & IN_FLIGHT_VOID) != 0)
 		m->void_sent_tsc = packet->sent_tsc;
 	if (__builtin_expect((packet->flags & IN_FLIGHT_VOID) != 0, 0))
-		backlog_sent(&m->backlog, seq, packet->sent_tsc, packet->sent_tsc - packet->due_tsc,
-			m->quantum_ticks);
-	else if (backlog_joined(&m->backlog, &m->in_flight, seq, packet->sent_tsc))
+		backlog_sent(&m->backlog, &m->flows[packet->flow].backlog, seq, packet->sent_tsc,
+			packet->sent_tsc - packet->due_tsc, m->quantum_ticks);
+	else if (backlog_joined(
+			 &m->backlog, &m->flows[packet->flow].backlog, seq, packet->sent_tsc))
 		entry->flags |= IN_FLIGHT_VOID;
 	entry->state = IN_FLIGHT_SENT;
 	entry->inter_departure_ticks = packet->sent_tsc - m->before_sent_tsc;
@@ -270,6 +266,7 @@ static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t
 	uint8_t is_void = (flags & PACKET_VOID) != 0;
 	uint8_t is_cold = (flags & PACKET_COLD) != 0;
 
+	backlog_received(&m->backlog, &flow->backlog, seq);
 	if (__builtin_expect(seq < flow->next_expected, 0)) {
 		m->counters.out_of_sequence++;
 		follow_reordered(m, seq, latency_ticks, is_cold, is_void);

@@ -19,6 +19,13 @@ enum record_mode {
 	RECORD_MODE_NONE,
 };
 
+struct flow_state {
+	uint64_t next_expected; // RFC 4737's NextExp
+	uint64_t last_latency_ticks;
+	struct backlog_flow backlog;
+	uint8_t has_last, last_void, last_cold;
+};
+
 struct measurement {
 	_Alignas(64) struct counters counters;
 	// [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a warm-up.

@@ -163,6 +163,21 @@ static void test_one_way_through_the_device_that_is_empty_says_nothing_of_anothe
 	finish(m, records, 1);
 }
 
+static void test_what_is_lost_of_a_backlog_is_not_waited_for(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	send_backlog(m);
+	receive_some(m, 1, 3);
+	receive_some(m, 4, 6); // packets 0 and 3 were lost: later ones of their flows are back
+	send(m, 1);
+	receive(m, 6, 300);
+
+	assert_int_equal(m->counters.void_, 4);
+	finish(m, records, 1);
+}
+
 static void test_what_finds_the_device_full_of_a_backlog_is_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -304,6 +319,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_sent_on_time_behind_a_packet_that_is_behind_is_void),
 		cmocka_unit_test(
 			test_one_way_through_the_device_that_is_empty_says_nothing_of_another),
+		cmocka_unit_test(test_what_is_lost_of_a_backlog_is_not_waited_for),
 		cmocka_unit_test(test_what_finds_the_device_full_of_a_backlog_is_void),
 		cmocka_unit_test(test_a_backlog_of_few_quanta_leaves_nothing_behind),
 		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),
