@@ -23,7 +23,8 @@ struct arrivals {
 static inline bool arrivals_polled(
 	struct arrivals *arrivals, uint64_t before_tsc, uint32_t n, uint32_t most)
 {
-	if (n == most || (arrivals->may_leave && n > 0 && n + ARRIVALS_CUT >= most))
+	if (n == most ||
+		(arrivals->may_leave && most > 2 * ARRIVALS_CUT && n + ARRIVALS_CUT >= most))
 		return true;
 	arrivals->since_tsc = arrivals->may_leave && n > 0 ? arrivals->spare_tsc : before_tsc;
 	arrivals->spare_tsc = before_tsc;

@@ -44,10 +44,11 @@ static void test_unmapping_waits_for_the_poller_to_go_round(void **state)
 	nanosleep(&some_ms, NULL);
 	assert_false(atomic_load(&is_unmapped));
 	// The other may have begun to wait only now.
-	while (!atomic_load(&is_unmapped)) {
+	for (int i = 0; i < 3000 && !atomic_load(&is_unmapped); i++) {
 		n_iterations++;
 		nanosleep(&some_ms, NULL);
 	}
+	assert_true(atomic_load(&is_unmapped));
 	pthread_join(other, NULL);
 	poll_grace_leave();
 }

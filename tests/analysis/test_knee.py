@@ -46,6 +46,8 @@ def test_what_a_stall_of_the_generator_lost_or_kept_from_being_sent_in_time_is_n
     more = row(300, loss=0.0027, sent=10_000, lost=27, lost_void=15)
     assert find_knee([row(100), more]) == (more, "0.12 % lost")
     assert find_knee([row(100), row(300, achieved=0.996, void_share=0.002)]) is not None
+    refused = row(300, achieved=0.995, void_share=0.006, due=10_000, unsent=50)
+    assert find_knee([row(100), refused]) == (refused, "99.5 % of the rate achieved")
 
 
 SLOW = row(300, achieved=0.995)

@@ -65,9 +65,10 @@ def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
     """Whether a rate that was not achieved is no sign of a slow device.
 
     It is one where the floor of the same path, which lacks the rate as well, has more of it. What
-    is void may all have been sent too late, or refused: no more than that is lacking.
+    is void may all have been sent too late: no more than that is lacking, but for what was refused.
     """
-    is_held_up = row.instrument_limited or achieved_share(row) + row.void_share >= RATE
+    in_time = achieved_share(row) * row.due / max(1, row.due - row.unsent)
+    is_held_up = row.instrument_limited or in_time < RATE <= in_time + row.void_share
     return is_held_up or any(
         _lacks_rate(floor)
         and row.achieved_pps >= RATE * floor.achieved_pps

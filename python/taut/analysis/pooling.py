@@ -153,7 +153,9 @@ def _warm_counts(counts: Sequence[WarmCounts]) -> WarmCounts:
         matched=sum(c.matched for c in counts),
         lost=sum(c.lost for c in counts),
         void=sum(c.void for c in counts),
-        lost_void=sum(c.lost_void or 0 for c in counts),
+        lost_void=None
+        if any(c.lost_void is None for c in counts)
+        else sum(c.lost_void or 0 for c in counts),
     )
 
 

@@ -18,12 +18,13 @@ _START_CODE, _ENV_START, _ENV_END = 26 - 3, 50 - 3, 51 - 3
 def carriers(name: str, value: str) -> list[int]:
     """Give the processes whose environment says name=value; never this one."""
     wanted = os.fsencode(f"{name}={value}")
+    deadline = time.monotonic() + _EXEC_TIMEOUT_S
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
-            environment = _environment(entry)
+            environment = _environment(entry, deadline)
         except OSError:
             continue  # gone, somebody else's, or the kernel's
         if wanted in environment.split(b"\0"):
@@ -31,10 +32,9 @@ def carriers(name: str, value: str) -> list[int]:
     return found
 
 
-def _environment(process: Path) -> bytes:
+def _environment(process: Path, deadline: float) -> bytes:
     """Read it; within execve(2), from the old program to the new, there is none: look again."""
     path = process / "environ"
-    deadline = time.monotonic() + _EXEC_TIMEOUT_S
     is_last = False
     while not (found := path.read_bytes()) and not is_last:
         (process / "exe").readlink()  # an OSError: it has ended, or is the kernel's

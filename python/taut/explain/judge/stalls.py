@@ -33,6 +33,7 @@ def stalls_of(watched: Watched, traced: Traced, passages: Passages | None = None
     if watched.sleeps:
         events = with_unseen_switches(events, watched.core, watched.threads)
         events = with_called_wake_ups(events, watched.core, names, watched.threads)
+    if events is not traced.events:
         senders = join_senders(events)
     return find_stalls(events, watched, names, senders, traced.calibration, passages)
 

@@ -150,7 +150,7 @@ _TOLD_WITHIN_NS = 50_000
 
 @dataclass(frozen=True)
 class Marks:
-    """Events without a duration, as one mark for each gap that holds any."""
+    """Events without a duration, as one mark for each gap that one tells of."""
 
     machine_check: Mask
     frequency: Mask
@@ -159,17 +159,25 @@ class Marks:
 
 
 def mark(spans: Spans, events: Events, notes: TraceNotes) -> Marks:
-    """Find events without a duration inside the gaps."""
+    """Find events without a duration inside the gaps, and changes of frequency right behind one."""
 
-    def holds(kind: str, behind_ns: int = 0) -> Mask:
-        t = events.time_ns[events.of(kind) & (events.cpu == spans.core)]
-        until = np.searchsorted(t, spans.end_ns + behind_ns, "right")
-        return until > np.searchsorted(t, spans.start_ns)
+    def of(kind: str) -> Ints:
+        times: Ints = events.time_ns[events.of(kind) & (events.cpu == spans.core)]
+        return times
+
+    def holds(t: Ints) -> Mask:
+        return np.searchsorted(t, spans.end_ns, "right") > np.searchsorted(t, spans.start_ns)
+
+    changes = of("frequency")
+    frequency = holds(changes)
+    before = np.searchsorted(spans.end_ns, changes) - 1
+    before, changes = before[before >= 0], changes[before >= 0]
+    frequency[before[changes - spans.end_ns[before] <= _TOLD_WITHIN_NS]] = True
 
     nowhere = np.zeros(len(spans), bool)
     first_ns, last_ns = _window(events, notes)
     unseen = (spans.start_ns < first_ns) | (spans.end_ns > last_ns) | spans.is_skipped
-    return Marks(holds("machine_check"), holds("frequency", _TOLD_WITHIN_NS), nowhere, unseen)
+    return Marks(holds(of("machine_check")), frequency, nowhere, unseen)
 
 
 def _window(events: Events, notes: TraceNotes) -> tuple[int, int]:

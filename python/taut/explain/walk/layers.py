@@ -124,17 +124,24 @@ def with_called_wake_ups(events: Events, core: int, names: Names, threads: Itera
     A core that idles is told, and notes the wake-up itself, once it has left idle
     (kernel/sched/core.c, ttwu_queue_wakelist).
     """
-    for thread in threads:
-        told = np.flatnonzero(is_wake_call(events, core, names, thread) & events.of("call_queue"))
-        events = events.with_more(
-            "wakeup",
-            events.time_ns[told],
-            thread=events.thread[told],
-            cpu=events.cpu[told],
-            arg0=thread,
-            arg1=core,
-        )
-    return events
+    queued = events.of("call_queue")
+    found = [
+        (one, np.flatnonzero(is_wake_call(events, core, names, one) & queued)) for one in threads
+    ]
+    told = np.concatenate([rows for _, rows in found])
+    if not len(told):
+        return events
+    woken = np.repeat([one for one, _ in found], [len(rows) for _, rows in found])
+    order = np.argsort(told)
+    told = told[order]
+    return events.with_more(
+        "wakeup",
+        events.time_ns[told],
+        thread=events.thread[told],
+        cpu=events.cpu[told],
+        arg0=woken[order].astype(np.uint64),
+        arg1=core,
+    )
 
 
 def _priorities(events: Events, threads: Ints) -> Numbers:
