@@ -12,19 +12,15 @@
 
 // Behind cmocka.h, whose assertions it uses.
 #include "clock.h"
-#include "eal.h"
 #include "loop.h"
-#include "pool.h"
+#include "ring_test_env.h"
 
-enum { N_MBUFS = 2047, RUN_ID = 1, N_PACKETS = 200, N_FULL = 1023 };
+enum { RUN_ID = 1, N_PACKETS = 200, N_FULL = 1023 };
 
 static const uint64_t deadline_ticks = UINT64_C(1) << 32; // ticks: a second, at least
 
 static char path[] = "/tmp/loop_test.XXXXXX";
 static const volatile int never;
-static struct eal eal;
-static struct rte_mempool *pool;
-static struct port *port;
 static struct loop loop;
 static struct measurement measurement;
 
@@ -174,15 +170,10 @@ static void test_what_came_long_after_its_deadline_says_nothing_of_the_ring(void
 
 static void test_what_was_due_before_the_loop_began_is_void(void **state)
 {
-	enum { TSC_HZ = 1000000000, BEHIND = 4000000, LATE = 1000000, THRESHOLD = 300000 };
-	const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
+	enum { BEHIND = 4000000, LATE = 1000000, THRESHOLD = 300000 };
 	struct in_flight *sent = &measurement.in_flight;
-	struct frame_mix mix = {0};
-	struct traffic *traffic;
-	struct error error;
+	struct traffic *traffic = constant_traffic();
 
-	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
-	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
 	set_up(UINT64_MAX, 0);
 	loop.gaps.threshold_ticks = THRESHOLD;
 	sender_init(&loop.senders[0], &(struct sender_config){
@@ -214,33 +205,6 @@ static void test_what_was_due_before_the_loop_began_is_void(void **state)
 	tear_down();
 }
 
-// Exits with 77, which Meson takes for skipped, where EAL cannot start.
-static void start(char *program)
-{
-	char no_huge[] = "--no-huge";
-	char *const extra[] = {no_huge};
-	const struct eal_config config = {
-		.program = program,
-		.core = -1,
-		.memory_mb = pool_memory_mb(N_MBUFS),
-		.extra = extra,
-		.n_extra = 1,
-	};
-	struct port_spec spec;
-	struct error error;
-
-	if (eal_start(&config, &eal, &error) < 0)
-		exit(77);
-	pool = pool_create("test", N_MBUFS);
-	if (pool == NULL)
-		exit(77);
-	assert_int_equal(port_spec_parse("ring:r", PORT_GENERATOR, &spec, &error), 0);
-	assert_int_equal(port_open(&spec, pool, &port, &error), 0);
-	int fd = mkstemp(path);
-	assert_true(fd >= 0);
-	close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,11 +216,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_what_was_due_before_the_loop_began_is_void),
 	};
 
-	start(argv[0]);
+	env_start(argv[0]);
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	unlink(path);
-	port_close(port);
-	rte_mempool_free(pool);
-	eal_stop(&eal);
+	env_stop();
 	return failed;
 }

@@ -6,19 +6,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
 // Behind cmocka.h, whose assertions it uses.
 #include "clock.h"
-#include "eal.h"
-#include "pool.h"
+#include "ring_test_env.h"
 
-// As if the clock had 1 GHz; it may have more.
 enum {
-	N_MBUFS = 2047,
-	TSC_HZ = 1000000000,
 	QUANTUM = 10000,
 	THRESHOLD = 300000, // of gaps: few of the machine's own are as long
 	STILL = 6000000, // 150 departures
@@ -27,9 +22,6 @@ enum {
 	N_MOST = 20000,
 };
 
-static struct eal eal;
-static struct rte_mempool *pool;
-static struct port *port;
 static struct gap_watch gaps;
 static struct measurement measurement;
 static struct sender sender;
@@ -66,9 +58,6 @@ static uint32_t run_behind(uint64_t other_ticks)
 
 static void set_up(void)
 {
-	static struct frame_mix mix;
-	static const struct traffic_rate rate = {.packets = 1, .per_ns = 40000};
-	struct error error;
 	const struct gap_log_config log = {.threshold_ticks = THRESHOLD};
 	const struct measurement_config config = {
 		.n_flows = 1,
@@ -79,8 +68,7 @@ static void set_up(void)
 		.gaps = &gaps,
 	};
 
-	assert_int_equal(frame_mix_parse(&mix, "64", &error), 0);
-	assert_int_equal(traffic_create("constant", &rate, &mix, 1, 1, &traffic, &error), 0);
+	traffic = constant_traffic();
 	assert_int_equal(gap_watch_create(&gaps, &log, 8), 0);
 	assert_int_equal(measurement_init(&measurement, &config), 0);
 	measurement_begin(&measurement);
@@ -155,31 +143,6 @@ static void test_a_backlog_ends_where_another_sender_goes_first(void **state)
 	tear_down();
 }
 
-// Exits with 77, which Meson takes for skipped, where EAL cannot start.
-static void start(char *program)
-{
-	char no_huge[] = "--no-huge";
-	char *const extra[] = {no_huge};
-	const struct eal_config config = {
-		.program = program,
-		.core = -1,
-		.memory_mb = pool_memory_mb(N_MBUFS),
-		.extra = extra,
-		.n_extra = 1,
-	};
-	struct port_spec spec;
-	struct error error;
-
-	if (eal_start(&config, &eal, &error) < 0)
-		exit(77);
-	pool = pool_create("test", N_MBUFS);
-	if (pool == NULL)
-		exit(77);
-	assert_int_equal(port_spec_parse("ring:r", PORT_GENERATOR, &spec, &error), 0);
-	assert_int_equal(port_open(&spec, pool, &port, &error), 0);
-	assert_non_null(rte_eth_add_tx_callback(port->id, 0, stand_still, NULL));
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,10 +150,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_backlog_ends_where_another_sender_goes_first),
 	};
 
-	start(argv[0]);
+	env_start(argv[0]);
+	assert_non_null(rte_eth_add_tx_callback(port->id, 0, stand_still, NULL));
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-	port_close(port);
-	rte_mempool_free(pool);
-	eal_stop(&eal);
+	env_stop();
 	return failed;
 }

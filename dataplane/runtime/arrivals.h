@@ -5,7 +5,8 @@
 // for kinds that may leave packets (port_may_leave): there the next poll may find some that came
 // before, though none that came before the last poll with room to spare. A full poll may have left
 // packets behind anywhere; their window starts where its own did. Drivers that leave packets end
-// where a cache line of descriptors does, and so a full poll may return a few less.
+// where a cache line of descriptors does, and so a full poll may return a few less; not one of so
+// few that it is hardly more than such a line.
 
 #include <stdbool.h>
 #include <stdint.h>

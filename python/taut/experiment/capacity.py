@@ -24,7 +24,7 @@ from taut.records.documents.generator import (
     INSTRUMENT_LIMIT,
     RATE_TOLERANCE,
     GeneratorResult,
-    after_warm_up,
+    warm_count,
 )
 from taut.records.documents.search import (
     FLOOR_UNBOUND,
@@ -237,7 +237,7 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     generator = trial.document.generator or GeneratorResult()
     counters = generator.counters
     due, unsent, lost, void = (
-        after_warm_up(counters, name) for name in ("due", "unsent", "lost", "void")
+        warm_count(counters, name) for name in ("due", "unsent", "lost", "void")
     )
     sent, in_time = due - unsent, share_in_time(generator)
     is_limited = not due or void > INSTRUMENT_LIMIT * due

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from taut.records import parquet
-from taut.records.documents.generator import after_warm_up
+from taut.records.documents.generator import warm_count
 from taut.records.documents.trial import TrialDocument
 from taut.records.tables import HISTOGRAM
 
@@ -32,7 +32,7 @@ def read_quick_figures(trial: Path, document: TrialDocument) -> QuickFigures | N
     if not counters:
         return None
     due, unsent, lost, void = (
-        after_warm_up(counters, name) for name in ("due", "unsent", "lost", "void")
+        warm_count(counters, name) for name in ("due", "unsent", "lost", "void")
     )
     p50_ns, p99_ns = _percentiles(trial / HISTOGRAM)
     return QuickFigures(

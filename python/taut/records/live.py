@@ -18,7 +18,7 @@ import numpy.typing as npt
 from taut.core.binaries import how_to_get
 from taut.core.errors import InputError
 from taut.records import layout
-from taut.records.documents.generator import after_warm_up
+from taut.records.documents.generator import warm_count
 
 LIVE_FILE = "live"
 VERSION = 1
@@ -202,7 +202,7 @@ def counted(c: Mapping[str, int]) -> dict[str, int]:
     warm = {
         "due": c["matched"] + c["lost"] + c["unsent"] - c["cold"],
         "sent": c["matched"] + c["lost"] - (c["cold"] - c["unsent_cold"]),
-    } | {name: after_warm_up(c, name) for name in ("unsent", "lost", "void")}
+    } | {name: warm_count(c, name) for name in ("unsent", "lost", "void")}
     return warm | {name: c[name] for name in COUNTED}
 
 

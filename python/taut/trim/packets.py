@@ -20,7 +20,7 @@ from taut.explain.trial import explain_trial
 from taut.host.host import Host
 from taut.host.plan import Plan
 from taut.host.state import FOUND, HostState, plan_state
-from taut.records.documents.generator import GeneratorResult, after_warm_up
+from taut.records.documents.generator import GeneratorResult, warm_count
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trial import TRIAL_FILE, InForce, TrialDocument
 from taut.records.late import count_on_time, count_void
@@ -57,7 +57,7 @@ class Measured:
 
 def count_due(generator: GeneratorResult, *, with_void: bool = False) -> int:
     """Count packets due after the warm-up; without void ones, those it was on time with."""
-    due, void = (after_warm_up(generator.counters, name) for name in ("due", "void"))
+    due, void = (warm_count(generator.counters, name) for name in ("due", "void"))
     return due - (0 if with_void else void)
 
 

@@ -9,7 +9,7 @@ from taut.core.errors import InputError
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.explain.read.packets import LOW, Normal, parse_over
 from taut.records import parquet
-from taut.records.documents.generator import after_warm_up
+from taut.records.documents.generator import warm_count
 from taut.records.documents.trial import TrialDocument
 from taut.records.tables import HISTOGRAM
 
@@ -43,8 +43,8 @@ def read_counted_normal(trial: Path, document: TrialDocument, over: str) -> Norm
         threshold_ns=threshold_ns,
         over=over,
         mean_interval_ns=(document.traffic.duration_ns or 0) * directions // n,
-        n_void=after_warm_up(counters, "void"),
-        n_gone=after_warm_up(counters, "lost") + after_warm_up(counters, "unsent"),
+        n_void=warm_count(counters, "void"),
+        n_gone=warm_count(counters, "lost") + warm_count(counters, "unsent"),
         is_partial=True,
         n_above=n - int(cumulated[at - 1]) if at else n,
         n_at_edge=int(np.sum(counts[at:][values[at:] <= threshold_ns + _ROUNDED_NS])),

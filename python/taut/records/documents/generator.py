@@ -22,7 +22,7 @@ Counters: TypeAlias = Mapping[str, int]
 """
 
 
-def after_warm_up(counters: Counters, name: str) -> int:
+def warm_count(counters: Counters, name: str) -> int:
     """Count packets due after the warm-up that are `due`, `unsent`, `lost` or `void`."""
     return counters.get(name, 0) - counters.get("cold" if name == "due" else f"{name}_cold", 0)
 
