@@ -63,5 +63,7 @@ static inline void backlog_received(
 	if (__builtin_expect(flow->end_seq == 0, 1) || seq + 1 < flow->end_seq)
 		return;
 	flow->end_seq = 0;
-	backlog->n_flows--;
+	// The device is empty of it: what a later gap leaves is another, of its own length.
+	if (--backlog->n_flows == 0)
+		backlog->until_tsc = 0;
 }

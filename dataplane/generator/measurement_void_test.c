@@ -178,6 +178,26 @@ static void test_what_is_lost_of_a_backlog_is_not_waited_for(void **state)
 	finish(m, records, 1);
 }
 
+static void test_a_backlog_that_is_back_adds_nothing_to_the_next_one(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+	const uint64_t late_tsc = due_of(6) + 4 * QUANTUM;
+
+	send_backlog(m);
+	receive_some(m, 0, 6);
+	measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(6),
+				    .sent_tsc = late_tsc,
+				    .frame_len = 64,
+				    .flags = IN_FLIGHT_VOID});
+	// Packet 7 could stand behind the first backlog; it cannot behind this one.
+	send(m, 1);
+	receive_some(m, 6, 8);
+
+	assert_int_equal(m->counters.void_, 7);
+	finish(m, records, 1);
+}
+
 static void test_what_finds_the_device_full_of_a_backlog_is_void(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -320,6 +340,7 @@ int main(void)
 		cmocka_unit_test(
 			test_one_way_through_the_device_that_is_empty_says_nothing_of_another),
 		cmocka_unit_test(test_what_is_lost_of_a_backlog_is_not_waited_for),
+		cmocka_unit_test(test_a_backlog_that_is_back_adds_nothing_to_the_next_one),
 		cmocka_unit_test(test_what_finds_the_device_full_of_a_backlog_is_void),
 		cmocka_unit_test(test_a_backlog_of_few_quanta_leaves_nothing_behind),
 		cmocka_unit_test(test_what_a_device_held_back_from_a_full_ring_is_void),

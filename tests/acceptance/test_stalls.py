@@ -27,6 +27,8 @@ STALL_NS = 5_000_000
 N_STALLS = 14
 SEND_NS = 20_000
 """What a transmit call may take after the stamp that is taken before it."""
+QUANTUM_NS = 1_000
+"""So late is on time."""
 
 
 @pytest.mark.long
@@ -60,10 +62,12 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
     packets = trial.packets
     is_void = packets["flags"] & VOID != 0
     starts, ends = trial.gaps("generator")
-    # Void is what overlaps a gap of the generator, while it was sent or when it arrived.
+    # Void is what overlaps a gap of the generator, while it was sent or when it arrived, or its
+    # backlog: what was sent late, and what followed for as long again.
     blamed = overlaps(starts, ends, packets["due_ns"], packets["sent_ns"] + SEND_NS)
     arrived_ns = packets["received_ns"] - packets["arrival_window_ns"]
     blamed |= overlaps(starts, ends, arrived_ns, packets["received_ns"])
+    blamed |= packets["sent_ns"] < behind_backlogs(packets)
     n_calm = 0
     for start, end in windows:
         stood_ns = calm_stop(trial, (start, end), "forwarder")
@@ -81,6 +85,17 @@ def test_5_a_stall_of_the_device_is_one_episode(tmp_path: Path):
         # taken before the call, whose end is not recorded: some percent.)
         assert (is_void & ~blamed)[due_in].mean() < 0.1
     assert n_calm > 0, "beside every stop of the device another stall is logged"
+
+
+def behind_backlogs(packets: dict[str, np.ndarray]) -> np.ndarray:
+    """Until when what is sent like each packet may stand behind others that were sent late."""
+    sent_ns, received_ns = packets["sent_ns"], packets["received_ns"]
+    late_ns = sent_ns - packets["due_ns"]
+    until_ns = np.where(late_ns > QUANTUM_NS, sent_ns + 2 * late_ns, 0)
+    # Where all that was sent before is back nothing stands before it.
+    is_alone = sent_ns[1:] > np.maximum.accumulate(received_ns)[:-1]
+    offset_ns = np.append(0, np.cumsum(is_alone)) * (until_ns.max() + 1)
+    return np.maximum.accumulate(until_ns + offset_ns) - offset_ns
 
 
 def overlaps(
