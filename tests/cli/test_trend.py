@@ -108,6 +108,22 @@ def test_a_folder_stands_for_the_experiment_of_its_newest_run(
     assert said.err == "taut: left out: 1 run that measured nothing of made\n"
 
 
+def test_a_folder_leaves_out_what_the_experiment_measured_before_it_was_changed(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "runs")
+    before = make_run(tmp_path / "runs" / "before", VARIANTS[3:4], repetitions=1)
+    manifest = json.loads((before / "manifest.json").read_text())
+    manifest["started_utc"] = "2026-10-31T00:00:00+00:00"
+    (before / "manifest.json").write_text(json.dumps(manifest))
+
+    assert run_command(["trend", str(tmp_path / "runs")]) == 0
+
+    said = capsys.readouterr()
+    assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
+    assert said.err == "taut: left out: 1 run that measured nothing of made\n"
+
+
 @pytest.mark.parametrize(
     ("night", "status", "said"),
     [

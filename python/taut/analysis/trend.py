@@ -101,8 +101,7 @@ def trend_of(
     rows = [row for row in analysis.variants if row.latency.n]
     for run, other in runs:
         _refuse_floor_alone(run, other, rows if run is newest else other.variants)
-        shared = [row for row in rows if _in_run(row, other.variants)]
-        if not any(not row.is_floor for row in shared) and not all(row.is_floor for row in rows):
+        if not is_of_one_experiment(other, analysis):
             raise InputError(
                 f"{run.path} and {newest.path}: different experiments: no device under the same "
                 "load is in both; name the runs of one"
@@ -114,6 +113,13 @@ def trend_of(
     called = names_among([rows])
     series = [_series(row, called(row), runs, names, population) for row in ordered]
     return Trend(names, series, _not_followed(analysis, rows), without_void)
+
+
+def is_of_one_experiment(other: Analysis, newest: Analysis) -> bool:
+    """Whether a device under the same load is in both; where the newest has floors alone: yes."""
+    rows = [row for row in newest.variants if row.latency.n]
+    shared = [row for row in rows if _in_run(row, other.variants)]
+    return any(not row.is_floor for row in shared) or all(row.is_floor for row in rows)
 
 
 def _refuse_floor_alone(run: RunDirectory, analysis: Analysis, measured: Sequence[Variant]) -> None:

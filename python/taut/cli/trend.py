@@ -44,7 +44,7 @@ def trend(
     from rich.console import Console
 
     from taut.analysis.pairing import read_analysis
-    from taut.analysis.trend import trend_of
+    from taut.analysis.trend import is_of_one_experiment, trend_of
     from taut.records.documents.json_form import plain
     from taut.records.rundir import RunDirectory
     from taut.report.run_names import run_names
@@ -58,12 +58,20 @@ def trend(
         (RunDirectory(path) for path in paths),
         key=lambda run: (run.manifest().started_utc, str(run.path)),
     )
-    directories = _of_one_experiment(directories, runs)
-    _check([run.path for run in directories], runs[0])
+    candidates = _of_one_name(directories, runs)
+    _check([run.path for run in candidates], runs[0])
     analysed = []
-    for run in directories:
+    for run in candidates:
         with Console(stderr=True).status(f"reading {run.path}"):
             analysed.append((run, read_analysis(run)))
+    analysed = [
+        (run, analysis)
+        for run, analysis in analysed
+        if run.path in runs or is_of_one_experiment(analysis, analysed[-1][1])
+    ]
+    if len(analysed) < len(directories):
+        _say_left_out(len(directories) - len(analysed), analysed[-1][0].manifest().spec.name)
+    _check([run.path for run, _ in analysed], runs[0])
     names = run_names(analysed)
     found = trend_of(analysed, names, without_void=without_void)
     changes = changes_of(analysed, names)
@@ -83,10 +91,10 @@ def _run_paths(named: Sequence[Path]) -> Iterator[Path]:
         yield from inside if inside and not (path / MANIFEST_FILE).is_file() else [path]
 
 
-def _of_one_experiment(
+def _of_one_name(
     directories: "Sequence[RunDirectory]", named: Sequence[Path]
 ) -> "list[RunDirectory]":
-    """Leave out what a folder holds of other experiments than its newest run; say how many.
+    """Leave out what a folder holds of other names than its newest run's.
 
     So, too, older runs that measured no device.
     """
@@ -95,17 +103,17 @@ def _of_one_experiment(
         return []
     newest = own[-1]
     name = newest.manifest().spec.name
-    kept = [
+    return [
         run
         for run in own
         if run.path in named
         or (run.manifest().spec.name == name and (run is newest or _is_measured(run)))
     ]
-    if len(kept) < len(directories):
-        n = len(directories) - len(kept)
-        words = "1 run" if n == 1 else f"{n} runs"
-        print(f"taut: left out: {words} that measured nothing of {name}", file=sys.stderr)
-    return kept
+
+
+def _say_left_out(n: int, name: str) -> None:
+    words = "1 run" if n == 1 else f"{n} runs"
+    print(f"taut: left out: {words} that measured nothing of {name}", file=sys.stderr)
 
 
 def _is_measured(run: "RunDirectory") -> bool:
