@@ -317,7 +317,7 @@ def test_what_was_not_confirmed_is_not_what_is_kept() -> None:
     assert "what is kept / as found" in names()
 
     found.decided = [
-        replace(d, decision=Decision.KEPT_WHOLE) if d.candidate.remedy == "R06-now" else d
+        replace(d, decision=Decision.KEPT_UNCONFIRMED) if d.candidate.remedy == "R06-now" else d
         for d in found.decided
     ]
 

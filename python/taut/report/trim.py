@@ -15,8 +15,8 @@ from taut.explain.causes import title_of
 from taut.explain.tell.result import Options
 from taut.host.situation import device_option
 from taut.records.documents.trim import (
-    PART_OF_ALL,
     TRIM_FILE,
+    UNCONFIRMED,
     CauseOfTrim,
     PairedRatio,
     RemedyOfTrim,
@@ -73,7 +73,7 @@ class Trim(TrimDocument):
     @property
     def confirmed_state(self) -> str:
         """Name the state that `confirmed` is about: all is kept where less was not confirmed."""
-        is_all_kept = any(r.decision == PART_OF_ALL and r.without_it for r in self.remedies)
+        is_all_kept = any(remedy.decision == UNCONFIRMED for remedy in self.remedies)
         return "what would be left" if is_all_kept else "what is kept"
 
     @property

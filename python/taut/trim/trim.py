@@ -165,7 +165,7 @@ def _confirm(run: "_Run", request: Request, found: Trimmed) -> None:
         return
     found.notes.append(_left_words(why, {d.decision for d in found.decided}))
     found.decided = [
-        replace(d, decision=Decision.KEPT_WHOLE) if d.decision is Decision.PUT_BACK else d
+        replace(d, decision=Decision.KEPT_UNCONFIRMED) if d.decision is Decision.PUT_BACK else d
         for d in found.decided
     ]
 
