@@ -1,5 +1,6 @@
 """`taut soak` as it is typed: what it refuses before it measures, and how it ends without a row."""
 
+import errno
 import os
 import signal
 from contextlib import nullcontext
@@ -13,7 +14,7 @@ import pytest
 from made_soak import row, segment
 from taut.cli import soak_job
 from taut.cli.main import run_command
-from taut.cli.soak_job import Wishes, _check_hook, _end, _stopping, _Telling
+from taut.cli.soak_job import Wishes, _check_hook, _end, _is_refusal, _stopping, _Telling
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
 from taut.experiment.rows import Rows
@@ -146,6 +147,18 @@ def test_the_lines_of_a_resumed_soak_go_on_where_its_table_does() -> None:
 
     assert [line.split()[0] for line in said] == ["0:10:00", "0:15:00", "0:20:00"]
     assert telling.has_row
+
+
+def test_a_full_disk_is_a_failed_soak_once_there_are_rows() -> None:
+    nothing = NONE.astype(np.float64)
+    none = Latencies(nothing, NONE.astype(np.uint64), nothing)
+    before = [Kept(segment([row(0)]), none, none)]
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    assert _is_refusal(full, [])
+    assert not _is_refusal(full, before)
+    assert _is_refusal(InputError("another experiment"), before)
+    assert not _is_refusal(TautError("the device died"), [])
 
 
 def test_a_failure_before_the_first_row_is_told_to_the_hook_with_its_reason(tmp_path: Path) -> None:

@@ -194,8 +194,8 @@ def soak_and_report(
         except KeyboardInterrupt:
             is_interrupted = True
         except (OSError, TautError) as error:
-            if isinstance(error, OSError | InputError) and not telling.has_row:
-                raise  # Refused: nothing was measured.
+            if not telling.has_row and _is_refusal(error, kept):
+                raise
             failed = _words_of(error, out)
         if is_interrupted and not (out / "soak").is_dir():
             raise InterruptedRun("interrupted before the first row; nothing was measured")
@@ -208,6 +208,14 @@ def soak_and_report(
             _alert(wishes, why)
             raise TautError(f"{why}; all rows so far are kept, go on with --resume") from None
     _end(out, document, stopped, wishes, is_interrupted=is_interrupted or stopped == _INTERRUPTED)
+
+
+def _is_refusal(error: OSError | TautError, kept: Sequence[Kept]) -> bool:
+    """Whether an error before the first row is no failed soak. A disk may fill under a resumed one.
+
+    `kept`: of the starts of taut before.
+    """
+    return isinstance(error, InputError) or (isinstance(error, OSError) and not kept)
 
 
 def _words_of(error: OSError | TautError, out: Path) -> str:

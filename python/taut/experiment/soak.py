@@ -1,7 +1,7 @@
 """A soak: one device under one load for hours, without a break, and what is kept of it bounded.
 
-It is a run of one trial. Only a kill, a reboot or a length beyond a day makes another trial of it,
-a new segment; a resumed soak measures what is missing in one.
+It is a run of one trial. A length beyond a day, or whatever ended it before it was complete, makes
+another trial of it, a new segment: a resumed soak measures what is missing in one.
 """
 
 from collections.abc import Sequence, Set
