@@ -44,7 +44,7 @@ from taut.records.tables import HISTOGRAM
 SHARES = (0.1, 0.5, 0.9)
 """Shares of the bound at which latency is measured after the search."""
 
-_FLOOR_FAILS = "packets are lost or not sent at the lowest load already"
+_FLOOR_FAILS = "packets are lost or not sent above the lowest load, or at it already"
 _NO_UPPER = "no upper bound is the device's alone; floor = false leaves the loopback out"
 
 Say = Callable[[str], None]
