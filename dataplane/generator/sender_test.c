@@ -2,10 +2,12 @@
 
 #include "sender.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -119,7 +121,8 @@ static void test_a_backlog_of_a_call_that_was_on_time_is_void(void **state)
 			assert_true((last_entry()->flags & IN_FLIGHT_VOID) != 0);
 		// These were not due while the port stood still.
 		n_late += late > LATE && !gap_watch_since(&gaps, last_entry()->due_tsc);
-	} while (measurement.counters.sent <= N_BEFORE + 1 || late > QUANTUM);
+	} while (measurement.counters.sent <= N_BEFORE + 1 ||
+		 (late > QUANTUM && measurement.counters.sent < N_MOST));
 
 	assert_true(n_late > 10);
 	tear_down();
@@ -127,20 +130,36 @@ static void test_a_backlog_of_a_call_that_was_on_time_is_void(void **state)
 
 static void test_a_backlog_ends_where_another_sender_goes_first(void **state)
 {
+	const uint64_t other_ticks = 3 * QUANTUM / 2;
+	uint64_t seen_tsc = 0, n_from = 0;
 	bool is_void = true;
 
 	set_up();
 	while (measurement.counters.sent <= N_BEFORE) {
 		stands_still = measurement.counters.sent == N_BEFORE;
-		(void)run_behind(3 * QUANTUM);
+		(void)run_behind(other_ticks);
 	}
 
-	while (is_void && measurement.counters.sent < N_MOST)
-		if (run_behind(3 * QUANTUM) > 0)
+	while (is_void && measurement.counters.sent < n_from + N_MOST) {
+		// The machine's own gaps make the backlog longer: it is counted from the last one.
+		if (gaps.last_end_tsc != seen_tsc)
+			n_from = measurement.counters.sent;
+		seen_tsc = gaps.last_end_tsc;
+		if (run_behind(other_ticks) > 0)
 			is_void = (last_entry()->flags & IN_FLIGHT_VOID) != 0;
+	}
 
 	assert_false(is_void);
 	tear_down();
+}
+
+// Beside others on its core for more than half of the time a sender never works a backlog off.
+static void go_before_others(void)
+{
+	const struct sched_param param = {.sched_priority = 1};
+
+	if (sched_setscheduler(0, SCHED_FIFO, &param) != 0)
+		fprintf(stderr, "not before others, which may keep it too long from its core\n");
 }
 
 int main(int argc, char **argv)
@@ -151,6 +170,7 @@ int main(int argc, char **argv)
 	};
 
 	env_start(argv[0]);
+	go_before_others();
 	assert_non_null(rte_eth_add_tx_callback(port->id, 0, stand_still, NULL));
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	env_stop();
