@@ -48,7 +48,7 @@ _FILESYSTEM_MODULES = (
 )
 _DISK_BYTES = 32 << 20
 # Emulated, init is reached after some 5 s and all is done after 40.
-_TO_INIT_S, _KVM_TO_INIT_S, _TO_END_S = 60, 6, 240
+_TO_INIT_S, _KVM_TO_INIT_S, _TO_END_S = 60, 6, 400
 
 RUN_COMMANDS = """
 for command in {commands}/*; do

@@ -58,7 +58,7 @@ for try in $(seq 300); do
 done
 for cause in {causes}; do
 	name=${{cause%%:*}}
-	for try in 1 2 3 4 5; do
+	for try in $(seq 12); do
 		taut-inject $cause --core {core} --rate {rate} --duration 2s --threshold {threshold_ns}ns \
 			--accept-unstable-clock --json --out /out/$name >/tmp/said || exit 1
 		[ $(grep -o '"sent":[0-9]*' /tmp/said | cut -d : -f 2) -ge {enough} ] && break
@@ -126,7 +126,8 @@ def explain(boot: Boot, cause: str, folder: Path) -> Traced:
         options=Options(device_thread=injected.threads.victim, is_guest=True),
     )
     fit = fit_of(open_raw(folder / GAPS, RecordKind.GAP).header)
-    acts = np.concatenate(list(open_raw(folder / INJECTIONS, RecordKind.INJECTION).chunks()))
+    sent = open_raw(folder / INJECTIONS, RecordKind.INJECTION)
+    acts = np.concatenate([np.empty(0, sent.dtype), *sent.chunks()])
     start_ns, end_ns = fit.times_ns(acts["start_tsc"]), fit.times_ns(acts["end_tsc"])
     (verdicts,) = explanation.source.verdicts
     found, said = 0, Counter[str]()

@@ -134,8 +134,8 @@ def test_3_every_late_packet_has_a_verdict_and_shares_make_a_whole(traced: Run):
 
 # 4. Who is stopped is said to be.
 
-STOPS = HEAD.replace('"3s"', '"4s"') + EAGER + "{options}\n" + '[[traffic]]\nrates = ["100kpps"]\n'
-N_STOPS = 14
+STOPS = HEAD.replace('"3s"', '"6s"') + EAGER + "{options}\n" + '[[traffic]]\nrates = ["100kpps"]\n'
+N_STOPS = 24
 
 
 @pytest.mark.timing

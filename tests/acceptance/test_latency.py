@@ -37,7 +37,8 @@ LOADS = {
     "jittered_bits": (
         'schedule = "jittered"\nrates = ["300Mbps"]\nframes = [256]\nrate_layer = "l1"'
     ),
-    "overload": 'rates = ["20Mpps"]\nduration = "300ms"',
+    # So short that no disk is waited for.
+    "overload": 'rates = ["20Mpps"]\nduration = "20ms"\nwarm_up = "10ms"',
 }
 
 

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.root, pytest.mark.timing]
 
 SPEC = """
 name = "stalls"
-duration = "4s"
+duration = "6s"
 warm_up = "500ms"
 deadline = "500ms"
 floor = false
@@ -24,7 +24,7 @@ name = "eager"
 rates = ["100kpps"]
 """
 STALL_NS = 5_000_000
-N_STALLS = 14
+N_STALLS = 24
 SEND_NS = 20_000
 """What a transmit call may take after the stamp that is taken before it."""
 QUANTUM_NS = 1_000

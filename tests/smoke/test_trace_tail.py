@@ -169,7 +169,7 @@ def test_around_late_packets_all_is_kept_that_a_whole_trace_has(
 @pytest.mark.long
 def test_few_records_speak_for_all_packets_before_events_fill_the_memory(tmp_path: Path):
     # Of 10 kpkt/s the slowest hundredth: a second of them is a page of the ring.
-    follow = ["--mode", "tail", "--follow", str(tmp_path / "packets.bin"), "--memory", "6MB"]
+    follow = ["--mode", "tail", "--follow", str(tmp_path / "packets.bin"), "--memory", "8MB"]
     waking = [sys.executable, "-c", "import time\nwhile True: time.sleep(2e-4)"]
     waker = subprocess.Popen(["taskset", "--cpu-list", str(CORE), *waking])
     try:
@@ -189,7 +189,7 @@ def test_few_records_speak_for_all_packets_before_events_fill_the_memory(tmp_pat
     counters = result.summary["counters"]
     assert document["lost"] == []
     # The percentile is of all packets from the first record to the last, though few have one. Where
-    # a slow time of the machine ends, a second may pass without a record.
+    # a slow time of the machine ends, seconds may pass without a record.
     own = result.packets[(result.packets["flags"] & ODD) == 0]
     seq = own["seq"][own["received_tsc"] > 0].astype(np.int64)
     n_lost = int((own["received_tsc"] == 0).sum())
