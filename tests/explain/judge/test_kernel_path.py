@@ -166,11 +166,15 @@ BACKLOG = ([64, 64, 64, 64, 64, 44], [0, 0, 50, 59, 38, 35])
 
 
 def of_others(*stretches):
-    """Packets of others by run, of a router that handles each of its own twice."""
-    handled, out = (np.concatenate(of) for of in zip(*stretches, strict=True))
+    """Packets of others by run, of a router that handles each of its own twice.
+
+    A stretch may say how many packets that it let out may have left after each of its runs.
+    """
+    whole = [(*stretch, [0] * len(stretch[0]))[:3] for stretch in stretches]
+    handled, out, later = (np.concatenate(of) for of in zip(*whole, strict=True))
     start = np.arange(len(handled)) * 10 * US
     runs = Layer(start, start + 2 * US, np.zeros(len(start), np.int64))
-    return kernel_path._work(runs, Carried(out, np.empty(0, np.int64)), handled).foreign
+    return kernel_path._work(runs, Carried(out, np.empty(0, np.int64), later), handled).foreign
 
 
 def test_a_backlog_of_ones_own_packets_is_nobody_elses():
@@ -186,6 +190,21 @@ def test_others_are_told_from_a_backlog_and_from_the_trials_packet_beside_them()
 
     assert (alone.sum(), alone[50]) == (64, 64)
     assert both.sum() == 20
+
+
+def test_a_backlog_hides_no_packets_of_others_that_come_long_after_it():
+    datagram = ([2 + 64], [1])
+
+    found = of_others(CALM, BACKLOG, CALM, datagram, CALM, datagram, CALM)
+
+    assert found[found > 0].tolist() == [64, 64]
+
+
+def test_packets_that_one_look_found_after_several_runs_are_nobody_elses():
+    """They are all counted with the first of these runs."""
+    found_late = ([2] * 5, [5, 0, 0, 0, 0], [4, 3, 2, 1, 0])
+
+    assert of_others(CALM, found_late, CALM).sum() == 0
 
 
 def raised_and_held_off(trace, t, others):

@@ -121,7 +121,7 @@ def _work(runs: Layer, carried: Carried, handled: Ints) -> Work:
     passes = float(np.median(handled[own] / n[own])) if own.any() else 0.0
     foreign = handled.copy()
     if passes:
-        n = _settled(n, (handled / passes).astype(np.int64))
+        n = _settled(n, (handled / passes).astype(np.int64), carried.later)
         foreign = np.maximum(handled - np.ceil(passes * n).astype(np.int64), 0)
         foreign = np.minimum(foreign, _left_over(handled, carried.n_packets, passes, foreign))
     alone = (n > 0) & (foreign == 0)
@@ -145,15 +145,20 @@ def _left_over(handled: Ints, n: Ints, passes: float, foreign: Ints) -> Ints:
     return room
 
 
-def _settled(n: Ints, most: Ints) -> Ints:
+def _settled(n: Ints, most: Ints, later: Ints) -> Ints:
     """Pass packets that a run cannot have handled on to the runs after it.
 
-    A packet is counted with the earliest run that may have let it out. That is one too early for a
-    packet that came while the run was under way.
+    A packet is counted with the earliest run that may have let it out. That is too early for one
+    that came while the run was under way, or that the generator found only after several runs. No
+    run passes on more than `later`, what may still have been inside: a run that let out what runs
+    before it took in would owe the rest for ever, and packets of others would pay for it.
     """
-    surplus = np.cumsum(n - most)
-    left = surplus - np.minimum(np.minimum.accumulate(surplus), 0)
-    settled: Ints = n + np.append(0, left[:-1]) - left
+    left = np.zeros(len(n) + 1, np.int64)
+    rows = np.flatnonzero(later > 0)
+    surplus = (n - most)[rows].tolist()
+    for row, more, inside in zip(rows.tolist(), surplus, later[rows].tolist(), strict=True):
+        left[row + 1] = min(max(left[row] + more, 0), inside)
+    settled: Ints = n + left[:-1] - left[1:]
     return settled
 
 

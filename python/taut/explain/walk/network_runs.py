@@ -30,6 +30,8 @@ class Carried:
     """Packets let out by each run."""
     out_ns: Ints
     """When packets left while a late one was inside, in order."""
+    later: Ints
+    """Of the packets counted with each run or one before it, how many may have left after it."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def run_of(runs: Layer, sent: Ints, received: Ints, arrival_window: Ints) -> Int
 
 def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
     """Count the packets that each run let out; memory is bounded by the tail, not the trial."""
-    n = np.zeros(len(runs), np.int64)
+    n, n_at_last = np.zeros(len(runs), np.int64), np.zeros(len(runs), np.int64)
     outs = [np.empty(0, np.int64)]
     columns = ["sent_ns", "received_ns", "arrival_window_ns"]
     for batch in read_batches(packets, columns, _BATCH):
@@ -80,9 +82,12 @@ def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
         )
         run = run_of(runs, sent, received, window)
         n += np.bincount(run[run >= 0], minlength=len(n))
+        # What was received before a run began cannot have left in it.
+        last = np.searchsorted(runs.start_ns, received[run >= 0], "right") - 1
+        n_at_last += np.bincount(last, minlength=len(n))
         out = _left(runs, run, received)
         outs.append(out[_inside(out, *within)])
-    return Carried(n, np.unique(np.concatenate(outs)))
+    return Carried(n, np.unique(np.concatenate(outs)), np.cumsum(n - n_at_last))
 
 
 def late_windows(tail: Tail) -> Stretches:
