@@ -2,7 +2,18 @@
 
 import pytest
 
-from made_trace import CORE, HOG, POLLER, PREEMPTED, SLEEPS, MadeTrace, held, normal, write_trial
+from made_trace import (
+    CORE,
+    HOG,
+    KWORKER,
+    POLLER,
+    PREEMPTED,
+    SLEEPS,
+    MadeTrace,
+    held,
+    normal,
+    write_trial,
+)
 from taut.explain import Options, explain_trial
 from taut.explain.walk.pollers import Workers, find_workers
 
@@ -103,4 +114,50 @@ def test_threads_in_whose_stalls_packets_come_out_are_not_the_device(tmp_path):
 
     assert told == {"unknown"}
     assert found.vetoed.device_stalls > 3
+    assert any("none is told" in note for note in found.notes)
+
+
+def losing_a_switch(trace):
+    """A work item of 20 us whose end is not noted: the next event is a tick 4 ms later."""
+    return trace.switch(MS, POLLER, KWORKER).vector(5 * MS, 5 * MS + US)
+
+
+def test_one_switch_that_was_not_recorded_does_not_refute_all_other_stalls(tmp_path):
+    trace, rows = losing_a_switch(MadeTrace()), held(normal(3_000), MS, MS + 20 * US)
+    stalls = [(t, t + 20 * US) for t in range(6 * MS, 16 * MS, MS)]
+    for start, end in [*stalls, (20 * MS, 21 * MS + 500 * US)]:
+        trace.switch(start, POLLER, HOG, PREEMPTED).switch(end, HOG, POLLER)
+        rows = held(rows, start, end)
+
+    told, found = causes(tmp_path, rows, trace, [POLLER])
+
+    assert told == {"preemption", "workqueue"}
+    assert (found.worst[0].gap.start_ns, found.worst[0].gap.end_ns) == (20 * MS, 21_500 * US)
+    assert found.vetoed.device_stalls == 1
+
+
+def test_who_forwards_is_told_though_one_of_its_switches_was_not_recorded(tmp_path):
+    trace = losing_a_switch(MadeTrace())
+    rows = held(normal(3_000), MS, MS + 20 * US)
+    for t in range(6 * MS, 26 * MS, 4 * MS):
+        trace.switch(t, POLLER, SECOND).switch(t + MS, SECOND, POLLER)
+        rows = held(rows, t, t + MS)
+
+    told, found = causes(tmp_path, rows, trace.vector(29 * MS, 29 * MS + US), [POLLER, SECOND])
+
+    assert told == {"preemption", "workqueue"}
+    assert found.worst[0].gap.detail == f"thread {SECOND}"
+
+
+def test_a_thread_that_is_seen_to_come_out_of_idle_without_a_switch_is_refuted_all_the_same(
+    tmp_path,
+):
+    """Some guests record no switch that leaves idle: that none is there is nothing special."""
+    trace = MadeTrace()
+    for t in range(MS, 30 * MS, 5 * MS):
+        trace.vector(t, t + US).switch(t + MS, POLLER, 0)
+
+    told, found = causes(tmp_path, held(normal(3_000), 13 * MS, 14 * MS), trace, [POLLER])
+
+    assert told == {"unknown"}
     assert any("none is told" in note for note in found.notes)

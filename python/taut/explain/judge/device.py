@@ -226,8 +226,13 @@ def judge_waking(
 
 
 def _refuted(stalls: Stalls) -> float:
-    """The share of the time in stalls that packets speak against."""
-    return stalls.vetoed.time_ns / max(stalls.before_ns, 1)
+    """The share of the time in stalls that packets speak against.
+
+    Of a stall whose end was not recorded they say when the thread was back, not that it was there
+    all along: one may be longer than all others together.
+    """
+    unseen_ns = stalls.vetoed.unseen_ns
+    return (stalls.vetoed.time_ns - unseen_ns) / max(stalls.before_ns - unseen_ns, 1)
 
 
 def _most_credible(tried: Sequence[tuple[Watched, Stalls]]) -> tuple[Watched, Stalls]:

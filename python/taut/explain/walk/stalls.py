@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask
-from taut.explain.read.events import Events
+from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages, Passed
 from taut.explain.read.senders import Senders
 from taut.explain.read.spans import Spans, Stretches, lost_spans, overlaps, skipped_spans
 from taut.explain.walk.calibrate import Calibration
 from taut.explain.walk.contexts import Watched
+from taut.explain.walk.layers import IDLE
 from taut.explain.walk.segments import CLASS_NUMBER, Segments
-from taut.explain.walk.timeline import build_timeline
+from taut.explain.walk.timeline import ABOUT_OTHERS, build_timeline
 from taut.explain.walk.veto import Vetoed, cut_segments
 
+_LOW = 0xFFFF_FFFF
 APART_NS = 500
 """With less time than this between two interruptions the thread did not return to work."""
 
@@ -60,9 +62,26 @@ def find_stalls(
     whole = build_timeline(events, watched, kept, names, senders)
     before_ns, vetoed = int(whole.length_ns.sum()), Vetoed()
     if passages is not None:
-        whole, vetoed = cut_segments(whole, passages)
+        whole, vetoed = cut_segments(whole, passages, _back_unseen(events, watched))
     spans, segments = _stalled(watched.core, events, whole, calibration, passages)
     return Stalls(spans, segments, vetoed, before_ns)
+
+
+def _back_unseen(events: Events, watched: Watched) -> Ints:
+    """Give when a thread is found to have its core again though no switch to it was recorded.
+
+    Not out of idle: some kernels leave out nearly all switches from there, and then that one is
+    missing tells a thread that forwards from no other.
+    """
+    rows = np.flatnonzero((events.cpu == watched.core) & ~events.of(*ABOUT_OTHERS))
+    is_switch = events.kind[rows] == KIND["switch"]
+    thread = events.thread[rows]
+    left, right = (column[rows].astype(np.int64) & _LOW for column in (events.arg0, events.arg1))
+    now, then = np.where(is_switch, left, thread), np.where(is_switch, right, thread)
+    own = list(watched.threads)
+    is_back = np.isin(now[1:], own) & ~np.isin(then[:-1], [IDLE, *own])
+    back: Ints = events.time_ns[rows[1:][is_back]]
+    return back
 
 
 def _kept(events: Events, times: Ints) -> Stretches:

@@ -23,6 +23,8 @@ class Vetoed:
     n: int = 0
     time_ns: int = 0
     """The time that was cut off the stalls."""
+    unseen_ns: int = 0
+    """How much of it was cut off stalls that ended in a switch that was not recorded."""
 
 
 # While one of these has the core, the thread does not run at all. An interrupt that begins after a
@@ -54,11 +56,12 @@ def _cut(spans: Spans, end: Ints) -> tuple[Spans, Vetoed]:
     return replace(spans, end_ns=end), Vetoed(int(np.count_nonzero(taken_ns)), int(taken_ns.sum()))
 
 
-def cut_segments(whole: Segments, passages: Passages) -> tuple[Segments, Vetoed]:
+def cut_segments(whole: Segments, passages: Passages, unseen: Ints) -> tuple[Segments, Vetoed]:
     """Cut interruptions of a thread that only the kernel's events show.
 
     If a packet came out during one, whatever ran instead had ended by then, other threads' turns
     after it included: the switch back was not seen. Later interrupts are stalls of their own.
+    `unseen`: when the thread was found to be back though no switch said so, in order.
     """
     start, end = whole.start_ns, whole.end_ns
     if not len(start):
@@ -84,4 +87,6 @@ def cut_segments(whole: Segments, passages: Passages) -> tuple[Segments, Vetoed]
     )
     taken_ns = np.where(keep, end - cut, end - start)
     n = len(np.unique(stretch[taken_ns > 0]))
-    return left, Vetoed(n, int(taken_ns.sum()))
+    least, most = (np.searchsorted(unseen, times, "right") for times in (start[first], until))
+    unseen_ns = taken_ns[(most > least)[stretch]].sum()
+    return left, Vetoed(n, int(taken_ns.sum()), int(unseen_ns))
