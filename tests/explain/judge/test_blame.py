@@ -221,3 +221,46 @@ def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):
     least = min(pc.subtract(found.packets["received_ns"], found.packets["sent_ns"]).to_pylist())
     assert min(found.packets["excess_ns"].to_pylist()) == least - 500 > 0
     assert {c.cause: c.n_packets for c in found.causes}["stopped"] == pytest.approx(500, abs=3)
+
+
+def test_what_was_lost_long_before_a_late_packet_does_not_share_its_cause(tmp_path):
+    """10 ms of packets are lost; the first one back is late, for the generator stood still."""
+    rows = normal(3_000)
+    for row in rows[1_000:2_000]:
+        row["received_ns"] = None
+    start = rows[2_000]["sent_ns"] + 500
+    gap = (start, start + 200_000, "generator")
+
+    trial = write_trial(tmp_path, paused(rows, *gap[:2]), [gap], TRACE)
+    found = explain_trial(trial, Options(over="20us"))
+
+    lost = {c.cause: c.n_lost for c in found.causes}
+    assert lost["measurer"] <= 60
+    assert found.packets["relation"].to_pylist().count("unexplained") == 1_000 - lost["measurer"]
+
+
+def test_what_was_lost_long_after_a_late_packet_does_not_share_its_cause(tmp_path):
+    start, end = 10 * MS + 5_000, 10 * MS + 205_000
+    rows = held(normal(3_000), start, end)
+    after = next(row["seq"] for row in rows if row["sent_ns"] > end - 40_000)
+    for row in rows[after:]:
+        row["received_ns"] = None
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    found = explain_trial(trial, Options(over="20us"))
+
+    # Those sent in the last 40 us of the stall, and until three times its length has passed.
+    assert {c.cause: c.n_lost for c in found.causes} == {"stopped": 64}
+
+
+def test_all_that_was_lost_in_a_long_stall_shares_its_cause(tmp_path):
+    """The device's ring had room for a fifth of what came meanwhile."""
+    start, end = 10 * MS + 5_000, 15 * MS + 5_000
+    rows = held(normal(3_000), start, end)
+    for row in rows[1_100:1_500]:
+        row["received_ns"] = None
+
+    trial = write_trial(tmp_path, rows, [(start, end, "forwarder")], stop(start, end))
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert {c.cause: c.n_lost for c in found.causes} == {"stopped": 400}

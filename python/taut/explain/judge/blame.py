@@ -140,7 +140,7 @@ def blame_packets(
     gap = np.where(measured, its_gap, np.where(stalled, gap, np.where(kept, kept_by, -1)))
     gap = np.where(inherits, gap[from_root], gap)
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
-    relation, gap = _neighbours(tail, island, relation, gap)
+    relation, gap = _neighbours(tail, island, relation, gap, device, generator)
     covered = np.where(measured | (not has_device), by_measurer, np.where(vetoed, 0, covered))
     return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
 
@@ -250,15 +250,37 @@ def _is_first(gap: Ints, direction: Ints, asked: Mask) -> Mask:
     return marked
 
 
-def _neighbours(tail: Tail, island: Ints, relation: Ints, gap: Ints) -> tuple[Ints, Ints]:
-    """Give packets that never came back the cause of a neighbour, preferably the earlier one."""
+def _reach(tail: Tail, relation: Ints, gap: Ints, device: Spans | None, generator: Spans) -> Ints:
+    """How far in time from each late packet its cause may have made others lost, too.
+
+    From a lost one nowhere: it has its cause from another packet, as far as that reaches.
+    """
+    lasted = tail.latency_ns
+    of_generator = np.isin(relation, [Relation.MEASURER, Relation.HELD_BACK])
+    for spans, whose in ((device, ~of_generator), (generator, of_generator)):
+        rows = np.flatnonzero(whose & (gap >= 0))
+        if spans is not None:
+            lasted[rows] = np.maximum(lasted[rows], spans.length_ns[gap[rows]])
+    return np.where(tail.is_late, DRAIN_FACTOR * lasted, 0)
+
+
+def _neighbours(
+    tail: Tail, island: Ints, relation: Ints, gap: Ints, device: Spans | None, generator: Spans
+) -> tuple[Ints, Ints]:
+    """Give packets that never came back the cause of a neighbour, preferably the earlier one.
+
+    Not of one further away than its cause reaches: what was lost while a device was away for long
+    has nothing to do with what happened as it came back.
+    """
+    reach_ns = _reach(tail, relation, gap, device, generator)
     lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
     for step in (1, -1):
         order = slice(None, None, step)
         source = last_marked(~lost[order])
         known = np.maximum(source, 0)
-        own = island[order]
+        own, sent = island[order], tail.sent_ns[order]
         good = lost[order] & (source >= 0) & (own[known] == own)
+        good &= np.abs(sent - sent[known]) <= reach_ns[order][known]
         taken = relation[order][known]
         taken = np.where(taken == Relation.STALLED, Relation.QUEUED_BEHIND, taken)
         relation[order] = np.where(good, taken, relation[order])
