@@ -17,12 +17,20 @@ import numpy as np
 
 from taut.core.units import format_ns
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask, interval_holding
 from taut.explain.causes import NUMBER
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.verdicts import D, GapVerdicts
 from taut.explain.read.events import Events, read_events, read_notes
-from taut.explain.read.spans import Spans, Stretches, lost_spans, merged, overlaps
+from taut.explain.read.spans import (
+    Spans,
+    Stretches,
+    lost_spans,
+    merged,
+    overlaps,
+    skipped_spans,
+)
+from taut.explain.walk.layers import turns_on
 from taut.records import parquet
 from taut.records.convert import GUEST as FOLDER_OF_GUEST
 from taut.records.documents.trial import Guest, TrialDocument
@@ -54,7 +62,7 @@ class StallOfGuest:
     start_ns: int
     end_ns: int
     whose: str
-    """One of GUEST, HOST, NOBODY."""
+    """One of GUEST, HOST, NOBODY, LOST."""
     who: str
     """Who ran instead, in the kernel that the stall is of."""
 
@@ -63,7 +71,7 @@ class StallOfGuest:
         return self.end_ns - self.start_ns
 
 
-GUEST, HOST, NOBODY = "guest", "hypervisor", "unknown"
+GUEST, HOST, NOBODY, LOST = "guest", "hypervisor", "unknown", "lost"
 
 
 def stalls_of_guest(trial: Path, document: TrialDocument) -> list[StallOfGuest] | None:
@@ -78,14 +86,15 @@ def stalls_of_guest(trial: Path, document: TrialDocument) -> list[StallOfGuest] 
     for start_ns, end_ns in _gaps(trial, guest, [one.window_ns for one in notes]):
         in_guest, on_host = inside.during(start_ns, end_ns), outside.during(start_ns, end_ns)
         half = (end_ns - start_ns) // 2
+        at = np.array([start_ns]), np.array([end_ns])
         if in_guest.total() >= half:
             whose, who = GUEST, _most(in_guest, names[0])
-        elif any(side.is_unknown(*map(np.atleast_1d, (start_ns, end_ns)))[0] for side in sides):
-            continue
+        elif inside.is_unknown(*at)[0]:
+            whose, who = LOST, ""
         elif on_host.total() >= half:
             whose, who = HOST, _most(on_host, names[1])
         else:
-            whose, who = NOBODY, ""
+            whose, who = LOST if outside.is_unknown(*at)[0] else NOBODY, ""
         stalls.append(StallOfGuest(start_ns, end_ns, whose, who))
     return sorted(stalls, key=lambda stall: stall.length_ns, reverse=True)
 
@@ -106,6 +115,7 @@ _WORDS = {
     HOST: "the hypervisor's (the virtual CPU did not run on the host",
     GUEST: "the guest's own (its kernel did not run the device",
     NOBODY: "of no known cause (both kernels say that it ran",
+    LOST: "not known whose (events were lost or not kept",
 }
 
 
@@ -125,19 +135,22 @@ class _Away:
     end_ns: Ints
     instead: Ints
     unknown: Stretches
-    """When events were lost, and until the switch after that: who had it then is not known."""
+    """When events were lost or not kept: who had it then is not known."""
+    error_ns: int
+    """How far these times may be off those of the device's gaps."""
 
     def is_unknown(self, start_ns: Ints, end_ns: Ints) -> Mask:
         """Mark the times in part of which it is not known who had it."""
         return overlaps(start_ns, end_ns, *self.unknown)
 
     def during(self, start_ns: int, end_ns: int) -> Counter[int]:
-        """Give for how long each had it within a time."""
-        first = np.searchsorted(self.end_ns, start_ns, "right")
+        """Give for how long each had it within a gap of the device."""
+        begun_ns = int(self._seen_from(np.array([start_ns]))[0])
+        first = np.searchsorted(self.end_ns, begun_ns, "right")
         last = np.searchsorted(self.start_ns, end_ns, "left")
         found: Counter[int] = Counter()
         for at in range(int(first), int(last)):
-            inside = min(int(self.end_ns[at]), end_ns) - max(int(self.start_ns[at]), start_ns)
+            inside = min(int(self.end_ns[at]), end_ns) - max(int(self.start_ns[at]), begun_ns)
             found[int(self.instead[at])] += inside
         return found
 
@@ -146,8 +159,16 @@ class _Away:
         none = np.zeros(len(self.start_ns), np.int64)
         turns = Spans("", -1, self.start_ns, self.end_ns, none, none.astype(bool))
         every = np.ones(len(spans), bool)
-        covered, turn = covered_by(turns, spans.start_ns, spans.end_ns, every)
+        covered, turn = covered_by(turns, self._seen_from(spans.start_ns), spans.end_ns, every)
         return covered, np.append(self.instead, 0)[turn]
+
+    def _seen_from(self, start_ns: Ints) -> Ints:
+        """Give from when on turns count in the gaps that begin then: the device ran at that time.
+
+        A turn that is said to hold it had ended, and the switch back was not recorded.
+        """
+        before = interval_holding(self.start_ns, self.end_ns, start_ns - self.error_ns)
+        return np.where(before >= 0, np.append(self.end_ns, 0)[before], start_ns)
 
 
 @dataclass(frozen=True)
@@ -171,7 +192,7 @@ class Inside:
         runs, calls the kernel or sleeps.
         """
         spans, is_traced = verdicts.spans, self._is_traced(verdicts.spans)
-        is_known = is_traced & ~self._meets_a_loss(spans)
+        is_known, is_known_outside = (is_traced & ~lost for lost in self._losses(spans))
         half = spans.length_ns // 2
         none = np.zeros(len(spans), np.int64)
         inside, outside = self.sides or (None, None)
@@ -186,8 +207,9 @@ class Inside:
                 is_told | spans.is_skipped,
                 ~is_known | spans.is_unseen,
                 off_ns >= half,
+                ~is_known_outside,
             ],
-            ["", _TOO_SHORT, _OF_GUEST, "", _NOT_TRACED, _OF_HOST],
+            ["", _TOO_SHORT, _OF_GUEST, "", _NOT_TRACED, _OF_HOST, _NOT_TRACED],
             _OF_NONE,
         )
         gaps, error = np.flatnonzero(words != ""), format_ns(self.error_ns)
@@ -202,11 +224,12 @@ class Inside:
         whole: Mask = (spans.start_ns >= first_ns) & (spans.end_ns <= last_ns)
         return whole & (self.sides is not None)
 
-    def _meets_a_loss(self, spans: Spans) -> Mask:
-        lost = np.zeros(len(spans), bool)
-        for side in self.sides or ():
-            lost |= side.is_unknown(spans.start_ns, spans.end_ns)
-        return lost
+    def _losses(self, spans: Spans) -> tuple[Mask, Mask]:
+        """Mark the gaps in part of which it is not known what the guest ran, and what the host."""
+        if self.sides is None:
+            return np.zeros(len(spans), bool), np.zeros(len(spans), bool)
+        inside, outside = (side.is_unknown(spans.start_ns, spans.end_ns) for side in self.sides)
+        return inside, outside
 
 
 def inside_of(trial: Path, document: TrialDocument) -> Inside | None:
@@ -216,7 +239,7 @@ def inside_of(trial: Path, document: TrialDocument) -> Inside | None:
         return None
     notes = read_notes(trial / FOLDER_OF_GUEST)
     return Inside(
-        _MOST_ERROR_NS if guest.clock is None else guest.clock.error_ns,
+        _error_ns(guest),
         _sides(trial, document),
         notes.window_ns,
         notes.threads,
@@ -259,21 +282,33 @@ def _sides(trial: Path, document: TrialDocument) -> tuple[_Away, _Away] | None:
     host, own = read_events(trial), read_events(trial / FOLDER_OF_GUEST)
     if host is None or own is None:
         return None
-    inside = _away(own, guest.cpu, guest.program)
-    return inside, _away(host, cores.device, guest.cpu_thread)
+    error_ns = _error_ns(guest)
+    inside = _away(own, guest.cpu, guest.program, error_ns)
+    return inside, _away(host, cores.device, guest.cpu_thread, error_ns)
 
 
-def _away(events: Events, cpu: int, thread: int) -> _Away:
-    """Give when another thread, or none, had a core, from the switches there."""
-    switches = events.take(events.of("switch") & (events.cpu == cpu))
-    # record_format.h: the lower half of each argument is the thread.
-    after = (switches.arg1 & np.uint64(0xFFFFFFFF)).astype(np.int64)
-    begins, ends = switches.time_ns, np.append(switches.time_ns, AFTER_ALL)[1:]
-    lost, until = lost_spans(events, cpu)
-    ends = np.minimum(ends, np.append(lost, AFTER_ALL)[np.searchsorted(lost, begins)])
-    until = np.append(begins, AFTER_ALL)[np.searchsorted(begins, until)]
-    others = after != thread
-    return _Away(begins[others], ends[others], after[others], merged(lost, until))
+def _error_ns(guest: Guest) -> int:
+    return _MOST_ERROR_NS if guest.clock is None else guest.clock.error_ns
+
+
+def _away(events: Events, cpu: int, thread: int, error_ns: int) -> _Away:
+    """Give when another thread, or none, had a core, from the events there."""
+    turns, who = turns_on(events, cpu)
+    # A core without a switch tells of nobody else.
+    others = (who != thread) & (len(who) > 1)
+    unknown = _unknown_on(events, cpu)
+    begins, ends = turns.start_ns, np.append(turns.start_ns, AFTER_ALL)[1:]
+    next_unknown = np.append(unknown[0], AFTER_ALL)[np.searchsorted(unknown[0], begins)]
+    ends = np.minimum(ends, next_unknown)
+    return _Away(begins[others], ends[others], who[others], unknown, error_ns)
+
+
+def _unknown_on(events: Events, cpu: int) -> Stretches:
+    """Give when events of a core were lost or not kept."""
+    parts = lost_spans(events, cpu), skipped_spans(events)
+    start, end = (np.concatenate(times) for times in zip(*parts, strict=True))
+    order = np.argsort(start, kind="stable")
+    return merged(start[order], end[order])
 
 
 def _gaps(

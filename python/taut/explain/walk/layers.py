@@ -82,7 +82,7 @@ class Layers:
 def layers_of(events: Events, core: int, names: Names) -> Layers:
     """Take one core's contexts out of the events."""
     own = events.cpu == core
-    turns, who = _turns(events, core)
+    turns, who = turns_on(events, core)
     return Layers(
         _nmis(events, own),
         # A core's own part of a call to all cores has no csd: the running thread keeps running.
@@ -98,9 +98,9 @@ def layers_of(events: Events, core: int, names: Names) -> Layers:
 def with_unseen_switches(events: Events, core: int, threads: Collection[int]) -> Events:
     """Add the switches from the idle task to others than `threads` that were not recorded.
 
-    Whose turn it was their own events tell (`_turns`); its priority its other turns or wake-ups.
+    Whose turn it was their own events tell (`turns_on`); its priority its other turns or wake-ups.
     """
-    turns, who = _turns(events, core)
+    turns, who = turns_on(events, core)
     following = (events.arg1[turns.row] & np.uint64(_LOW)).astype(np.int64)
     is_seen = (events.kind[turns.row] == KIND["switch"]) & (following == who)
     after_idle = np.append(np.zeros(1, bool), who[:-1] == IDLE)[: len(who)]
@@ -235,7 +235,7 @@ def _nmis(events: Events, own: Mask) -> Layer:
     return Layer(start, end, rows)
 
 
-def _turns(events: Events, core: int) -> tuple[Layer, Ints]:
+def turns_on(events: Events, core: int) -> tuple[Layer, Ints]:
     """Give the turns of threads and each one's thread; the first is of who leaves at its end.
 
     Every event says who has the core. Where that is not who was switched to, a switch was not
