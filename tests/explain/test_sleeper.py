@@ -87,6 +87,23 @@ def test_it_waits_from_when_its_core_was_told_to_wake_it(tmp_path: Path, is_hogg
     assert found.worst[0].gap.start_ns == AT + 50 * US
 
 
+@pytest.mark.parametrize("hole", ["skipped", "lost"])
+def test_behind_events_that_are_missing_it_sleeps_until_it_is_woken(
+    tmp_path: Path, hole: str
+) -> None:
+    trace = sleeper()
+    trace.rows = [row for row in trace.rows if not AT - 5 * MS <= row[0] <= AT + US]
+    trace.add(AT - 5 * MS, hole, 9, AT + US)
+    trace.vector(AT + 100 * US, AT + 101 * US, thread=0)
+    woken(trace, AT + MS - 100 * US)
+    trace.switch(AT + MS, 0, POLLER)
+
+    found = explain(tmp_path, trace, AT + MS - 100 * US)
+
+    assert {total.cause for total in found.causes} == {"idle-exit"}
+    assert found.worst[0].gap.start_ns == AT + MS - 100 * US
+
+
 @pytest.mark.parametrize(
     ("priority", "cause"), [(120, "preemption"), (49, "fifo-preemption")], ids=["fair", "fifo"]
 )

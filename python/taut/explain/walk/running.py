@@ -7,7 +7,8 @@ from taut.explain.read.names import Names, running_cause
 # include/trace/events/sched.h: prev_state is a mask of these; 0x100 is added when preempted.
 _STOPPED = 0x04 | 0x08  # by a signal, by a debugger
 _GONE = 0x10 | 0x20  # it has ended
-ASLEEP = 0x01 | 0x02 | 0x40 | 0x80
+SLEEPS = 0x01
+ASLEEP = SLEEPS | 0x02 | 0x40 | 0x80
 
 # A thread that polls is switched away on its return to user code with state 0. A preemption inside
 # the kernel is different: from 6.18 on the kernel throttles a thread by work it does itself there.
@@ -15,7 +16,7 @@ _IN_KERNEL = 0x100
 
 # /proc/PID/status names the same states by letters (fs/proc/array.c); I sleeps as D does.
 _OF_LETTER = {
-    "S": 0x01,
+    "S": SLEEPS,
     "D": 0x02,
     "I": 0x02,
     "T": 0x04,

@@ -30,7 +30,7 @@ from taut.explain.walk.contexts import (
     Visit,
     Watched,
 )
-from taut.explain.walk.running import OffCore
+from taut.explain.walk.running import SLEEPS, OffCore
 from taut.explain.walk.segments import CLASS_NUMBER, Segments
 
 _LOW = 0xFFFF_FFFF
@@ -65,7 +65,7 @@ class _Walk:
         self.contexts = Contexts(watched, self._off)
         self._open = self.contexts.open
         self._threads = watched.threads
-        self._before = watched.before  # 0 as soon as the thread is seen or woken
+        self._before = watched.before  # 0 as soon as the thread is seen or woken, see _forget
         # Functions, not methods of this object: with a reference to itself it, and the events it
         # holds, would stay in memory until the garbage is looked through.
         named: dict[str, Callable[[_Walk, int, int, int], None]] = {
@@ -92,6 +92,17 @@ class _Walk:
         self._handlers = {KIND[kind]: handler for kind, handler in named.items()}
         self._foreign = {KIND[kind] for kind in ABOUT_OTHERS}
         self._own = {KIND[kind] for kind in _ITS_OWN}
+
+    def begin(self, span: int, start_ns: int) -> None:
+        """Start a span; what came right before any but the first was not kept."""
+        self.contexts.begin(span, start_ns)
+        if span > 0:
+            self._forget()
+
+    def _forget(self) -> None:
+        """Take a thread that sleeps for asleep, where another notes the first event from now on."""
+        if self._watched.sleeps:
+            self._before = SLEEPS
 
     def event(self, row: int, t: int, kind: int, thread: int, args: tuple[int, int]) -> None:
         """Hand one event to the method of its kind; other threads' own events are passed over."""
@@ -281,6 +292,7 @@ class _Walk:
     def _lost(self, t: int, _: int, __: int) -> None:
         self.contexts.pop(0, t)
         self._off.back()
+        self._forget()
 
 
 def build_timeline(
@@ -301,7 +313,7 @@ def build_timeline(
                 if current >= 0:
                     walk.contexts.end(int(ends[current]))
                 current = s
-                walk.contexts.begin(s, int(spans[0][s]))
+                walk.begin(s, int(spans[0][s]))
             walk.event(row, when, kind, thread, arg)
     if current >= 0:
         walk.contexts.end(int(ends[current]))
