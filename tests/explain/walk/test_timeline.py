@@ -27,14 +27,16 @@ from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread
 from taut.explain.walk.timeline import build_timeline
 
-IDLE = 0
+IDLE, SECOND, GONE = 0, 101, 0x20
+WATCHED = Watched(CORE, POLLER)
+BOTH_SLEEP = Watched(CORE, POLLER, also=frozenset({SECOND}), sleeps=True)
 
 
-def walked(trace, start=0, end=100_000, **trace_json):
+def walked(trace, start=0, end=100_000, watched=WATCHED, **trace_json):
     events = trace.events()
     spans = np.array([start]), np.array([end])
     senders = join_senders(events)
-    return build_timeline(events, Watched(CORE, POLLER), spans, Names(notes(**trace_json)), senders)
+    return build_timeline(events, watched, spans, Names(notes(**trace_json)), senders)
 
 
 def net(segments):
@@ -183,6 +185,38 @@ def test_fit_to_run_while_the_core_idles_is_throttled_if_a_quota_was_used_up(tra
     trace.switch(90_000, IDLE, KWORKER).switch(91_000, KWORKER, POLLER)
 
     assert net(walked(trace, **trace_json)) == {"preemption": 1_000} | expected
+
+
+@pytest.mark.parametrize(("state", "expected"), [(PREEMPTED, 7_000), (SLEEPS, 0)])
+def test_who_lost_the_core_to_another_of_the_device_still_waits_when_that_sleeps(state, expected):
+    trace = MadeTrace().switch(1_000, POLLER, SECOND, state).switch(2_000, SECOND, HOG, SLEEPS)
+    trace.switch(9_000, HOG, POLLER)
+
+    assert net(walked(trace, watched=BOTH_SLEEP)).get("preemption", 0) == expected
+
+
+def test_with_an_idle_core_no_thread_of_the_device_waits_any_longer():
+    trace = MadeTrace().switch(1_000, POLLER, SECOND, PREEMPTED).switch(2_000, SECOND, IDLE, SLEEPS)
+    trace.switch(3_000, IDLE, HOG).switch(9_000, HOG, SECOND)
+
+    assert net(walked(trace, watched=BOTH_SLEEP)) == {}
+
+
+@pytest.mark.parametrize(("core", "expected"), [(CORE, {"preemption": 7_000}), (OTHER_CORE, {})])
+def test_a_thread_of_the_device_waits_where_it_was_woken_to_run(core, expected):
+    trace = MadeTrace().add(1_000, "wakeup", SECOND, core).switch(2_000, POLLER, HOG, SLEEPS)
+    trace.switch(9_000, HOG, SECOND)
+
+    assert net(walked(trace, watched=BOTH_SLEEP)) == expected
+
+
+def test_when_one_of_several_threads_has_ended_the_others_are_asleep_until_woken():
+    trace = MadeTrace().switch(1_000, POLLER, IDLE, SLEEPS).switch(2_000, IDLE, SECOND)
+    trace.switch(3_000, SECOND, IDLE, GONE)
+    trace.add(8_000, "wakeup", POLLER, CORE, thread=HOG, cpu=OTHER_CORE)
+    trace.switch(9_000, IDLE, POLLER)
+
+    assert net(walked(trace, watched=BOTH_SLEEP)) == {"idle-exit": 1_000}
 
 
 def test_a_sleep_of_which_no_system_call_was_recorded_is_none():

@@ -43,57 +43,77 @@ def state_of(words: str) -> int:
 
 
 class OffCore:
-    """State from the switch away from the watched thread until the switch back to it.
+    """State from the switch away from a watched thread until the switch back to one.
 
     `may_throttle`: its control group was throttled during the trace. `sleeps`: it waits for packets
-    asleep, so that its sleep is none of its stalls.
+    asleep, so that its sleep is none of its stalls. `is_one`: no other thread is watched.
     """
 
-    def __init__(self, names: Names, may_throttle: bool = False, sleeps: bool = False) -> None:
+    def __init__(
+        self, names: Names, may_throttle: bool = False, sleeps: bool = False, is_one: bool = True
+    ) -> None:
         self._names, self._may_throttle, self._sleeps = names, may_throttle, sleeps
+        self._gone = "blocked" if sleeps and not is_one else "gone"
         self.reset()
 
     def reset(self) -> None:
         """Take the thread as running, whatever was known before."""
-        self.is_off = self.is_chained = False
-        self._reason, self._was_woken, self._is_throttled = "runnable", False, False
-        self.thread, self.priority = 0, ORDINARY
+        self._waiting: set[int] = set()
+        """Watched threads that wait for the core, fit to run."""
+        self.back()
 
-    def back(self) -> None:
+    def back(self, thread: int = -1) -> None:
         """The thread runs again."""
-        self.reset()
+        self._waiting.discard(thread)
+        self.is_off = self.is_chained = False
+        self._left, self._was_woken, self._is_throttled = -1, False, False
+        self._reason = self._own_reason = "runnable"
+        self.thread, self.priority = 0, ORDINARY
 
     @property
     def is_waiting(self) -> bool:
         """Whether the thread is off the core because it has nothing to do."""
         return self._reason == "blocked" and self._sleeps
 
-    def leave(self, state: int, is_in_own_code: bool = False) -> None:
-        """The thread leaves its core in a state of sched_switch.
+    def leave(self, state: int, is_in_own_code: bool = False, thread: int = -1) -> None:
+        """The thread leaves its core in a state of sched_switch; -1: which one is not known.
 
         `is_in_own_code`: it was in no system call and no page fault.
         """
-        self.reset()
-        self.is_off = True
+        self.back(thread)
+        self.is_off, self._left = True, thread
         if state & _STOPPED:
-            self._reason = "stopped"
+            self._own_reason = "stopped"
         elif state & _GONE:
-            self._reason = "gone"
+            self._own_reason = self._gone
         elif state & ASLEEP:
-            self._reason = "blocked"
+            self._own_reason = "blocked"
+        elif thread >= 0:
+            self._waiting.add(thread)
+        is_other_held = self._waiting and self._own_reason in ("blocked", "gone")
+        self._reason = "runnable" if is_other_held else self._own_reason
         # In that case it is throttled, whoever runs meanwhile.
         self._is_throttled = self._may_throttle and is_in_own_code and state == _IN_KERNEL
 
-    def wake(self) -> bool:
-        """Note that the thread may run again; True if it could not before."""
-        if not self.is_off or self._reason in ("runnable", "gone"):
+    def wake(self, thread: int, is_here: bool) -> bool:
+        """Note that a thread may run again, on this core or another; True if none could before."""
+        if is_here:
+            self._waiting.add(thread)
+        is_dead = self._reason == "gone" and thread == self._left
+        if not self.is_off or is_dead:
             return False
-        self._reason, self._was_woken = "runnable", True
-        return True
+        was_fit = self._reason == "runnable"
+        self._was_woken |= self._own_reason != "runnable"
+        self._reason = "runnable"
+        return not was_fit
 
     def runs(self, thread: int, priority: int | None) -> None:
         """Another thread has the core from now on."""
         self.thread, self.priority = thread, ORDINARY if priority is None else priority
+        if thread == 0 and not self._was_woken and self._reason != self._own_reason:
+            # With an idle core nobody waits for it: who did has got another.
+            self._waiting.clear()
+            self._reason = self._own_reason
 
     def cause(self, in_fault: bool, in_call: bool) -> tuple[Cause, str]:
         """Name the cause while that thread has the core, and say more.

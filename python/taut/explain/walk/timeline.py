@@ -61,7 +61,7 @@ class _Walk:
         self._senders = senders.of
         self._row = 0
         may_throttle = any(any(throttled_ns(names.notes, one)) for one in watched.threads)
-        self._off = OffCore(names, may_throttle, watched.sleeps)
+        self._off = OffCore(names, may_throttle, watched.sleeps, not watched.also)
         self.contexts = Contexts(watched, self._off)
         self._open = self.contexts.open
         self._threads = watched.threads
@@ -121,7 +121,7 @@ class _Walk:
             self._before = 0
             if self._off.is_off:
                 self.contexts.pop(TASK, t)
-                self._off.back()
+                self._off.back(thread)
         elif not self._off.is_off:
             self.contexts.pop(TASK, t)
             self._off.leave(self._before)
@@ -238,12 +238,17 @@ class _Walk:
         if thread in self._threads:
             self._before = 0
             self.contexts.pop(TASK, t)
-            self._off.back()
+            self._note_left(previous)
+            self._off.back(thread)
             return
         if previous & _LOW in self._threads:
             self._end_fault(t)
-            self._off.leave(previous >> 32, is_in_own_code=not self._open)
+            self._note_left(previous)
         self._run(t, thread, priority)
+
+    def _note_left(self, previous: int) -> None:
+        if previous & _LOW in self._threads:
+            self._off.leave(previous >> 32, not self._open, previous & _LOW)
 
     def _end_fault(self, t: int) -> None:
         """End a page fault that no gap ends: the thread returned from it long before it left."""
@@ -253,11 +258,11 @@ class _Walk:
                 return
             self.contexts.pop(FAULT, t)
 
-    def _wakeup(self, t: int, thread: int, _: int) -> None:
+    def _wakeup(self, t: int, thread: int, core: int) -> None:
         if thread & _LOW not in self._threads:
             return
         self._before = 0
-        if self._off.wake():
+        if self._off.wake(thread & _LOW, core & _LOW == self._watched.core):
             self.contexts.pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
 
@@ -291,7 +296,7 @@ class _Walk:
 
     def _lost(self, t: int, _: int, __: int) -> None:
         self.contexts.pop(0, t)
-        self._off.back()
+        self._off.reset()
         self._forget()
 
 
