@@ -47,6 +47,14 @@ def test_a_thread_that_polls_is_told_from_one_that_sleeps_and_from_another_progr
     assert find_workers(trace.events(), CORE + 6, {POLLER}) is None
 
 
+def test_a_sleep_whose_switch_back_is_missing_ends_with_the_next_event_of_its_thread():
+    trace = MadeTrace().vector(0, US).switch(10 * MS, POLLER, 0, SLEEPS)
+    trace.vector(11 * MS, 11 * MS + US)
+    trace.switch(30 * MS, POLLER, HOG, PREEMPTED).switch(30 * MS + US, HOG, POLLER)
+
+    assert find_workers(trace.events(), CORE, {POLLER}) == Workers((POLLER,), sleep=False)
+
+
 def test_of_threads_that_take_turns_the_one_that_forwards_is_watched(tmp_path):
     rows = normal(3_000)
     for start in range(4 * MS, 30 * MS, 8 * MS):

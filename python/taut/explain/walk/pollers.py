@@ -84,12 +84,16 @@ def _had_the_core(events: Events, core: int) -> dict[int, int]:
 
 
 def _slept_ns(events: Events, core: int, thread: int) -> int:
-    """How long a thread was off the core because it slept or waited."""
-    rows = np.flatnonzero((events.cpu == core) & events.of("switch"))
+    """How long a thread was off the core because it slept or waited.
+
+    Its next event ends that, too: kernels leave out switches back.
+    """
+    rows = _on(events, core)
+    is_switch = events.kind[rows] == KIND["switch"]
     previous, following = (column[rows].astype(np.int64) for column in (events.arg0, events.arg1))
-    left = (previous & _LOW == thread) & ((previous >> 32) & ASLEEP != 0)
+    left = is_switch & (previous & _LOW == thread) & ((previous >> 32) & ASLEEP != 0)
     times = events.time_ns[rows]
-    back = times[following & _LOW == thread]
+    back = times[(is_switch & (following & _LOW == thread)) | (events.thread[rows] == thread)]
     at = np.searchsorted(back, times[left], "right")
     last = int(times[-1]) if len(times) else 0
     until = np.append(back, last)[at]
