@@ -130,6 +130,25 @@ def test_a_stall_is_cut_where_packets_came_out_and_keeps_its_cause_before(tmp_pa
     assert found.vetoed.device_stalls == 1
 
 
+def test_the_next_switch_away_begins_a_stall_of_its_own(tmp_path):
+    """It shows that the thread was back, though neither a switch nor an interrupt says since when.
+
+    Who has the core afterwards is no longer the one that packets speak against.
+    """
+    trace = ticking(MadeTrace(), until=START).switch(START, POLLER, HOG, PREEMPTED)
+    trace.switch(END, POLLER, HOG, PREEMPTED).switch(END + MS, HOG, POLLER)
+    rows = held(held(normal(3_000), START, BACK), END, END + MS)
+
+    trial = write_trial(tmp_path, rows, [], trace, PROGRAM)
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert {total.cause for total in found.causes} == {"preemption"}
+    stalls = sorted((story.gap.start_ns, story.gap.end_ns) for story in found.worst)
+    assert [start for start, _ in stalls] == [START, END]
+    assert BACK <= stalls[0][1] <= BACK + 20 * US
+    assert found.vetoed.device_stalls == 1
+
+
 def test_a_work_item_does_not_last_beyond_the_packets_that_came_out(tmp_path):
     trace = ticking(MadeTrace()).switch(START, POLLER, KWORKER, PREEMPTED)
     trace.add(START + US, "work_entry", VMSTAT, 1, thread=KWORKER).vector(END, END + US)

@@ -13,7 +13,7 @@ from taut.explain.arrays import AFTER_ALL, Ints
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.read.passages import Passages
 from taut.explain.read.spans import Spans
-from taut.explain.walk.segments import Segments
+from taut.explain.walk.segments import CLASS_NUMBER, Segments
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,23 @@ def cut_segments(whole: Segments, passages: Passages, unseen: Ints) -> tuple[Seg
     """Cut interruptions of a thread that only the kernel's events show.
 
     If a packet came out during one, whatever ran instead had ended by then, other threads' turns
-    after it included: the switch back was not seen. Later interrupts are stalls of their own.
+    after it included: the switch back was not seen. Later interrupts are stalls of their own, and
+    so is what begins with the thread's next switch away, which shows that it was back.
     `unseen`: when the thread was found to be back though no switch said so, in order.
     """
     start, end = whole.start_ns, whole.end_ns
     if not len(start):
         return whole, Vetoed()
-    fresh = np.ones(len(start), bool)
-    fresh[1:] = start[1:] > end[:-1]
+    begun_ns = np.full(len(whole.visit_span), AFTER_ALL)
+    np.minimum.at(begun_ns, whole.visit, start)
+    is_away = whole.visit_class[whole.visit] == CLASS_NUMBER["switch"]
+    fresh = is_away & (start == begun_ns[whole.visit])
+    fresh[0], fresh[1:] = True, fresh[1:] | (start[1:] > end[:-1])
     stretch = np.cumsum(fresh) - 1
     first = np.flatnonzero(fresh)
     until = end[np.append(first[1:] - 1, len(start) - 1)]
     passed = passages.inside(start[first], until)
     back_ns = np.where(passed.n > 0, passed.first_ns, AFTER_ALL)[stretch]
-    begun_ns = np.full(len(whole.visit_span), AFTER_ALL)
-    np.minimum.at(begun_ns, whole.visit, start)
     is_old = (begun_ns[whole.visit] < back_ns) | np.isin(whole.cause, _OFF_CORE)
     cut = np.where(is_old, np.minimum(end, back_ns), end)
     keep = cut > start
