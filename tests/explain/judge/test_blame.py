@@ -210,6 +210,26 @@ def test_what_a_device_says_that_it_holds_counts_before_what_its_driver_is_known
     assert holds_of(Dut(driver="l2fwd")) == Holds(32, 100_000)
 
 
+def test_a_short_stall_in_the_drain_of_a_long_one_leaves_the_rest_of_the_queue_to_that(tmp_path):
+    # The device has 1.4 times the load, and some 60 us of the queue are left at the second stall.
+    stalls = [(10 * MS, 15 * MS), (27 * MS + 300_000, 27 * MS + 360_000)]
+    rows, free_ns = normal(5_000), 0
+    for row in rows:
+        done_ns = max(row["sent_ns"], free_ns) + 7_143
+        for start, end in stalls:
+            done_ns = done_ns + end - start if start <= done_ns < end else done_ns
+        row["received_ns"] = free_ns = done_ns
+    gaps = [(*stall, "forwarder") for stall in stalls]
+    trace = stop(*stalls[1])
+    trace.switch(stalls[0][0], POLLER, HOG, PREEMPTED).switch(stalls[0][1], HOG, POLLER)
+
+    trial = write_trial(tmp_path, rows, gaps, trace)
+    found = explain_trial(trial, Options(over="20us"))
+
+    assert {total.cause for total in found.causes} == {"preemption", "stopped"}
+    assert found.causes[0].n_packets > 1_500
+
+
 def test_below_the_median_the_excess_is_what_exceeds_the_threshold(tmp_path):
     start, end = 10 * MS + 5_000, 15 * MS + 5_000
     rows = held(normal(3_000), start, end)

@@ -212,12 +212,26 @@ def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:
     # A lost packet breaks no queue: it was in it.
     gone = ~tail.is_late[:-1] | ~tail.is_late[1:]
     waits[1:] = (island[1:] == island[:-1]) & (behind | gone)
-    root = last_marked(is_root)
-    broken = last_marked(~waits & ~is_root)
-    known = np.maximum(root, 0)
-    # A chain begins anew at each root: what came before the root does not matter.
-    good = (root >= 0) & (root > broken) & (island[known] == island)
-    return np.where(good & (tail.sent_ns <= until[known]), root, -1)
+    # A chain begins anew at a root that waits for none: what came before it does not matter.
+    chain = np.cumsum(~waits)
+    last, longest = last_marked(is_root), _longest(chain, is_root, until)
+    root = np.full(len(tail), -1)
+    # A short stall in the drain of a long one does not end the queue behind that.
+    for one in (longest, last):
+        known = np.maximum(one, 0)
+        good = (one >= 0) & (chain[known] == chain) & (tail.sent_ns <= until[known])
+        root = np.where(good, one, root)
+    return root
+
+
+def _longest(chain: Ints, is_root: Mask, until: Ints) -> Ints:
+    """Give for each packet, of the roots in its chain up to it, the one that lasts longest."""
+    n = len(chain)
+    order = np.argsort(np.where(is_root, until, -1), kind="stable")
+    rank = np.empty(n, np.int64)
+    rank[order] = np.arange(n)
+    found = order[np.maximum.accumulate(chain * n + rank) % n]
+    return np.where(is_root[found], found, -1)
 
 
 def _is_queue(tail: Tail, normal: Normal, bound_ns: Ints) -> Mask:
