@@ -4,16 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// One in a hundred lifts by 0.6 %; so does one in more.
-static void set_tail(struct measurement *m, uint64_t one_in, bool is_slow_only)
-{
-	m->tail.odd = (uint16_t) ~(PACKET_COLD | (is_slow_only ? PACKET_VOID : 0));
-	m->tail.lift = (one_in != 0 ? one_in : 100) - 1;
-	m->tail.shift = 14;
-	for (uint64_t n = m->tail.lift + 1; n >= 200; n /= 2)
-		m->tail.shift++;
-}
-
 static int take_histograms(struct measurement *m, const struct measurement_config *config)
 {
 	m->has_own_histograms = config->histograms[0] == NULL;
@@ -37,6 +27,9 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 	*m = (struct measurement){
 		.gaps = config->gaps,
 		.device_holds = config->device_holds,
+		.tail = tail_threshold_of(config->tail_one_in != 0 ? config->tail_one_in : 100),
+		.odd_flags =
+			(uint16_t) ~(PACKET_COLD | (config->tail_is_slow_only ? PACKET_VOID : 0)),
 		.writer = config->writer,
 		.mode = RECORD_MODE_NONE,
 		.mode_asked = config->writer == NULL ? RECORD_MODE_NONE : config->mode,
@@ -56,7 +49,6 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 	err = take_histograms(m, config);
 	if (err < 0)
 		goto fail;
-	set_tail(m, config->tail_one_in, config->tail_is_slow_only);
 	return 0;
 fail:
 	measurement_fini(m);
@@ -82,23 +74,6 @@ void measurement_fini(struct measurement *m)
 	m->flows = NULL;
 }
 
-static inline bool exceeds_tail(struct measurement *m, uint64_t ticks)
-{
-	uint64_t *tail_q16 = &m->tail.ticks_q16;
-
-	if (__builtin_expect(*tail_q16 == 0, 0))
-		*tail_q16 = ticks << 16;
-
-	uint64_t step = (*tail_q16 >> m->tail.shift) + 1;
-
-	if (ticks << 16 > *tail_q16) {
-		*tail_q16 += m->tail.lift * step;
-		return true;
-	}
-	*tail_q16 -= step < *tail_q16 ? step : *tail_q16;
-	return false;
-}
-
 // A record's place if it is to be kept. service_ticks is 0 for what did not come back in time.
 static inline struct packet_record *record_slot(
 	struct measurement *m, uint16_t flags, uint64_t service_ticks)
@@ -107,8 +82,8 @@ static inline struct packet_record *record_slot(
 		return NULL;
 	if (m->mode == RECORD_MODE_TAIL && service_ticks > 0) {
 		// Asked first: the threshold has to see every latency.
-		bool is_slow = exceeds_tail(m, service_ticks);
-		if (!is_slow && (flags & m->tail.odd) == 0)
+		bool is_slow = tail_threshold_exceeded(&m->tail, service_ticks);
+		if (!is_slow && (flags & m->odd_flags) == 0)
 			return NULL;
 	}
 	return record_writer_slot(m->writer);

@@ -9,6 +9,7 @@
 #include "histogram.h"
 #include "in_flight.h"
 #include "record_writer.h"
+#include "tail_threshold.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,16 +31,8 @@ struct measurement {
 	_Alignas(64) struct counters counters;
 	// [cold][void] sets of N_GENERATOR_SERIES. The cold sets exist only with a warm-up.
 	struct histogram *histograms[2][2];
-	// A moving threshold that about one latency in a hundred exceeds (or in what was asked
-	// for): each one above lifts it by 99 steps, each one below lowers it by one. A step is
-	// 2^-14 of the threshold, which starts at the first latency; smaller where fewer are
-	// wanted.
-	struct {
-		uint64_t ticks_q16;
-		uint64_t lift; // 99
-		uint8_t shift; // 14
-		uint16_t odd; // flags that are recorded however fast the packet was
-	} tail;
+	struct tail_threshold tail;
+	uint16_t odd_flags; // in RECORD_MODE_TAIL recorded however fast the packet was
 	const struct gap_watch *gaps;
 	bool device_holds; // packets until more come
 	bool has_own_histograms;

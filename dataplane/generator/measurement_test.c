@@ -259,44 +259,6 @@ static void test_flags_of_the_sender_reach_record_and_histogram(void **state)
 	assert_int_equal(records[0].flags, PACKET_VOID | PACKET_COLD);
 }
 
-static void test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd(void **state)
-{
-	enum { N = 100000 };
-	struct measurement *m = start(RECORD_MODE_TAIL);
-	static struct packet_record records[N];
-	uint64_t n_slow = 0;
-
-	for (uint64_t seq = 0; seq < N; seq++) {
-		send(m, 1);
-		if (seq != N - 1) // the last one is lost
-			receive(m, seq, 1000 + seq * 7919 % 1000);
-	}
-	size_t n = finish(m, records, N);
-
-	assert_in_range(n, N / 150, N / 50);
-	assert_int_equal(records[n - 1].seq, N - 1);
-	for (size_t i = n / 2; i < n - 1; i++)
-		n_slow += records[i].received_tsc - records[i].sent_tsc > 1970;
-	assert_true(n_slow > (n - n / 2) * 8 / 10);
-}
-
-static void test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void(void **state)
-{
-	enum { N = 2000000, ONE_IN = 5000 };
-	struct measurement *m = start_with(RECORD_MODE_TAIL, ONE_IN, true);
-	static struct packet_record records[N / 100];
-
-	gap(1000, due_of(N)); // every packet is void
-	for (uint64_t seq = 0; seq < N; seq++) {
-		send(m, 1);
-		receive(m, seq, 1000 + seq * 7919 % 1000);
-	}
-	assert_int_equal(m->counters.void_, N);
-	size_t n = finish(m, records, N / 100);
-
-	assert_in_range(n, N / ONE_IN / 2, 2 * N / ONE_IN);
-}
-
 static void test_lost_packets_that_a_gap_may_have_cost_are_counted(void **state)
 {
 	struct measurement *m = start(RECORD_MODE_ALL);
@@ -387,8 +349,6 @@ int main(void)
 		cmocka_unit_test(test_a_refused_packet_is_unsent_and_no_loss),
 		cmocka_unit_test(test_no_distance_is_told_across_a_refused_packet),
 		cmocka_unit_test(test_flags_of_the_sender_reach_record_and_histogram),
-		cmocka_unit_test(test_tail_keeps_about_the_slowest_hundredth_and_all_that_is_odd),
-		cmocka_unit_test(test_a_tail_may_be_one_in_more_and_leave_out_what_is_only_void),
 		cmocka_unit_test(test_lost_packets_that_a_gap_may_have_cost_are_counted),
 		cmocka_unit_test(test_what_nobody_waited_for_is_lost_and_void),
 		cmocka_unit_test(test_capacity_holds_the_most_of_a_deadline_within_limits),

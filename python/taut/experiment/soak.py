@@ -25,7 +25,8 @@ EVERY_NS = 300_000_000_000
 """A row of VSPERF's soak (LTD)."""
 
 SLOW_KEPT = 200_000
-"""About so many of the slowest packets are recorded in a soak of any length, to be explained."""
+"""About so many of the slowest packets are recorded in a soak of any length, to be explained; up to
+twice as many where stalls come often (tail_threshold.h)."""
 
 MOST_KEPT = 2_000_000
 """No more records than that in a segment, whatever is lost or late: 96 MB while it runs."""
