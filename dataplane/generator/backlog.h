@@ -8,7 +8,9 @@
 // way, and none behind the many backlogs of three quanta or less.
 //
 // A device may take flows by several ways, and lose some of a backlog: of each flow the last void
-// packet is on its way until it, or a later one of its flow, is back.
+// packet is on its way until it, or a later one of its flow, is back. A flow of which nothing comes
+// back any more, as behind a rule that drops it, is given up until something does: else all other
+// flows would be void behind each gap for as long as above, however empty their way.
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,13 +20,17 @@ struct backlog {
 	uint32_t n_flows; // of which a packet of it, or one that stood behind it, is on its way
 };
 
+static const uint64_t BACKLOG_GIVEN_UP = UINT64_MAX;
+
 // Of each flow.
 struct backlog_flow {
-	uint64_t end_seq; // behind its last such packet; 0: none is on its way
+	uint64_t end_seq; // behind its last such packet; 0: none is on its way; or BACKLOG_GIVEN_UP
 };
 
 static inline void backlog_add(struct backlog *backlog, struct backlog_flow *flow, uint64_t seq)
 {
+	if (flow->end_seq == BACKLOG_GIVEN_UP)
+		return;
 	backlog->n_flows += flow->end_seq == 0;
 	flow->end_seq = seq + 1;
 }
@@ -56,14 +62,33 @@ static inline bool backlog_joined(
 	return true;
 }
 
+static inline void backlog_end_flow(struct backlog *backlog)
+{
+	// The device is empty of it: what a later gap leaves is another, of its own length.
+	if (--backlog->n_flows == 0)
+		backlog->until_tsc = 0;
+}
+
+// A packet of the flow is lost, and none sent after it has come back.
+static inline void backlog_give_up(struct backlog *backlog, struct backlog_flow *flow)
+{
+	bool is_on_its_way = flow->end_seq != 0 && flow->end_seq != BACKLOG_GIVEN_UP;
+
+	flow->end_seq = BACKLOG_GIVEN_UP;
+	if (is_on_its_way)
+		backlog_end_flow(backlog);
+}
+
 // Hot path: packet seq is back.
 static inline void backlog_received(
 	struct backlog *backlog, struct backlog_flow *flow, uint64_t seq)
 {
-	if (__builtin_expect(flow->end_seq == 0, 1) || seq + 1 < flow->end_seq)
+	if (__builtin_expect(flow->end_seq == 0, 1))
 		return;
-	flow->end_seq = 0;
-	// The device is empty of it: what a later gap leaves is another, of its own length.
-	if (--backlog->n_flows == 0)
-		backlog->until_tsc = 0;
+	if (flow->end_seq == BACKLOG_GIVEN_UP) {
+		flow->end_seq = 0;
+	} else if (seq + 1 >= flow->end_seq) {
+		flow->end_seq = 0;
+		backlog_end_flow(backlog);
+	}
 }

@@ -157,13 +157,23 @@ static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_
 	conclude(m, seq, entry, 0, 0, flags);
 }
 
+// The ring has come round to it: of its flow much has been sent since.
+static void conclude_overtaken(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
+{
+	struct flow_state *flow = &m->flows[entry->flow];
+
+	if (flow->next_expected <= seq)
+		backlog_give_up(&m->backlog, &flow->backlog);
+	conclude_lost(m, seq, entry);
+}
+
 void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 {
 	struct in_flight_entry *entry = in_flight_next(&m->in_flight);
 	uint64_t seq = m->in_flight.next_seq++;
 
 	if (__builtin_expect(entry->state == IN_FLIGHT_SENT, 0))
-		conclude_lost(m, seq - m->in_flight.mask - 1, entry);
+		conclude_overtaken(m, seq - m->in_flight.mask - 1, entry);
 	entry->due_tsc = packet->due_tsc;
 	entry->sent_tsc = packet->sent_tsc;
 	entry->flow = packet->flow;
