@@ -42,16 +42,18 @@ bool record_writer_has_room(struct record_writer *writer)
 	// Pairs with the release store of tail in drain(): its reads of the slots come before.
 	uint64_t tail = atomic_load_explicit(&writer->tail, memory_order_acquire);
 	uint64_t until = least(tail + writer->mask + 1, writer->most);
-	bool was_full = writer->n_known_free_until == until;
 
 	writer->n_known_free_until = until;
-	if (writer->n_produced < until)
+	if (writer->n_produced < until) {
+		writer->is_stalled = false;
 		return true;
+	}
 	if (writer->n_produced == writer->most)
 		return false;
 	// One stall lasts until the writer thread has freed something.
-	if (!was_full || writer->n_lost == 0)
+	if (!writer->is_stalled)
 		atomic_fetch_add_explicit(&writer->n_stalls, 1, memory_order_relaxed);
+	writer->is_stalled = true;
 	return false;
 }
 

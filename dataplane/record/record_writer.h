@@ -37,6 +37,7 @@ struct record_writer {
 	uint8_t *ring;
 	uint64_t mask;
 	uint32_t record_size;
+	bool is_stalled; // the ring was full, and had no room since
 
 	_Alignas(64) _Atomic uint64_t head; // release by record_writer_publish, acquire by drain()
 	_Alignas(64) _Atomic uint64_t tail; // release by drain(), acquire by record_writer_slot

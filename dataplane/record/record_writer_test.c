@@ -238,9 +238,14 @@ static void test_a_full_ring_loses_records_and_counts_them(void **state)
 		put(writer, seq);
 
 	assert_int_equal(record_writer_stalls(writer), 1);
+	record_writer_make_room(writer);
+	for (uint64_t seq = 0; seq < 100; seq++)
+		put(writer, seq);
+
+	assert_int_equal(record_writer_stalls(writer), 2);
 	assert_int_equal(record_writer_close(writer, &last, &n_written, &n_lost), 0);
-	assert_int_equal(n_written, 64); // 4096 / 48, down to a power of two
-	assert_int_equal(n_lost, 36);
+	assert_int_equal(n_written, 2 * 64); // 4096 / 48, down to a power of two
+	assert_int_equal(n_lost, 2 * 36);
 }
 
 static void test_a_failed_write_is_reported_to_the_measuring_thread(void **state)
