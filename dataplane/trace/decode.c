@@ -10,6 +10,8 @@ enum {
 	THREADS_OF_HOURS = 1 << 12, // 0.5 MB
 	IRQS_MAX = 1 << 12,
 	ADDRESSES_MAX = 1 << 14,
+	// Of the previous thread's of a switch (include/linux/sched.h): EXIT_DEAD and EXIT_ZOMBIE.
+	STATES_OF_THE_END = 0x10 | 0x20,
 };
 
 // Where a number is in an event.
@@ -150,8 +152,27 @@ static void note_thread(struct trace_names *names, const uint8_t *data, struct f
 	if (thread.size == 0)
 		return;
 	struct name_entry *entry = name_map_take(&names->threads, (uint32_t)number(data, thread));
-	if (entry != NULL && comm.size > 0)
-		name_entry_set(entry, (const char *)data + comm.offset, comm.size);
+	if (entry == NULL || comm.size == 0)
+		return;
+	const char *name = (const char *)data + comm.offset;
+	if ((entry->tag & THREAD_ENDED) == 0) {
+		name_entry_set(entry, name, comm.size);
+		return;
+	}
+	name_entry_add(entry, name, comm.size);
+	entry->tag &= (uint8_t)~THREAD_ENDED;
+}
+
+// A number is given out again: within hours, where pid_max is 32768.
+static void note_end(struct trace_names *names, const uint64_t *switch_args)
+{
+	struct name_entry *entry;
+
+	if ((switch_args[0] >> 32 & STATES_OF_THE_END) == 0)
+		return;
+	entry = name_map_take(&names->threads, (uint32_t)switch_args[0]);
+	if (entry != NULL)
+		entry->tag |= THREAD_ENDED;
 }
 
 static void note_address(struct trace_names *names, uint64_t address, enum address_tag tag)
@@ -169,6 +190,8 @@ static void note_names(const struct decoder *decoder, const struct decoder_event
 
 	note_thread(names, data, event->thread, event->comm);
 	note_thread(names, data, event->other_thread, event->other_comm);
+	if (event->row->kind == EVENT_SWITCH)
+		note_end(names, args);
 	for (int i = 0; i < 2; i++)
 		if ((event->row->names.functions & 1 << i) != 0)
 			note_address(names, args[i], ADDRESS_FUNCTION);

@@ -13,6 +13,11 @@ struct trace_names {
 	struct name_map threads, irqs, addresses;
 };
 
+enum thread_tag {
+	THREAD_ASKED = 1, // /proc, for its name
+	THREAD_ENDED = 2, // the next name is another thread's
+};
+
 enum address_tag {
 	ADDRESS_FUNCTION = 1,
 	ADDRESS_CALLSITE = 2,

@@ -161,6 +161,55 @@ static void a_switch_packs_threads_state_and_priority(void **state)
 	assert_string_equal(name_map_find(&env->names.threads, 11)->text, "nnnnnnnnnnnnnnnn");
 }
 
+enum { DEAD = 0x10, ZOMBIE = 0x20, IDLE_KTHREAD = 0x80, PREEMPTED = 0x100 };
+
+// Thread 5 of this name takes the core from the idle task, and gives it back in this state.
+static const char *runs(struct env *env, const char *comm, uint64_t state)
+{
+	struct event_record record;
+	uint8_t data[64];
+
+	for (int is_back = 0; is_back < 2; is_back++) {
+		start(data, sizeof(data), 372, is_back ? 5 : 0);
+		snprintf((char *)data + (is_back ? 8 : 40), 16, "%s", comm);
+		put(data, is_back ? 24 : 56, 5, 4);
+		put(data, 32, is_back ? state : 0, 8);
+		assert_true(decoder_record(env->decoder, data, sizeof(data), 9, 5, &record));
+	}
+	return name_map_find(&env->names.threads, 5)->text;
+}
+
+static void a_number_that_is_another_threads_later_has_the_names_of_both(void **state)
+{
+	struct env *env = *state;
+
+	add(env, "sched/sched_switch", switch_format);
+	assert_string_equal(runs(env, "cc1", DEAD), "cc1");
+	// A fork has the name of its parent, until it is another program.
+	assert_string_equal(runs(env, "make", PREEMPTED), "cc1 or make");
+	assert_string_equal(runs(env, "python3", PREEMPTED), "cc1 or python3");
+	assert_string_equal(runs(env, "python3", ZOMBIE), "cc1 or python3");
+	assert_string_equal(runs(env, "make", PREEMPTED), "cc1 or python3 or make");
+	assert_string_equal(runs(env, "python3", DEAD), "cc1 or python3");
+	assert_string_equal(runs(env, "python3", DEAD), "cc1 or python3");
+	assert_string_equal(runs(env, "fourteen long", DEAD), "cc1 or python3 or fourteen long");
+	// As many as there is room for, and the last one.
+	assert_string_equal(runs(env, "0123456789abcde", DEAD),
+		"cc1 or python3 or fourteen long or 0123456789abcde");
+	assert_string_equal(runs(env, "edcba9876543210", DEAD),
+		"cc1 or python3 or fourteen long or edcba9876543210");
+}
+
+static void a_thread_that_lives_on_has_its_last_name_alone(void **state)
+{
+	struct env *env = *state;
+
+	add(env, "sched/sched_switch", switch_format);
+	assert_string_equal(runs(env, "kworker/2:1", IDLE_KTHREAD), "kworker/2:1");
+	assert_string_equal(runs(env, "kworker/2:1-mm", PREEMPTED), "kworker/2:1-mm");
+	assert_string_equal(runs(env, "kworker/2:1", 1), "kworker/2:1");
+}
+
 static void a_wakeup_packs_core_and_priority(void **state)
 {
 	struct env *env = *state;
@@ -318,6 +367,8 @@ int main(void)
 		ENV_TEST(an_interrupt_has_its_number_and_its_name),
 		ENV_TEST(a_name_that_points_out_of_its_event_is_left_out),
 		ENV_TEST(a_switch_packs_threads_state_and_priority),
+		ENV_TEST(a_number_that_is_another_threads_later_has_the_names_of_both),
+		ENV_TEST(a_thread_that_lives_on_has_its_last_name_alone),
 		ENV_TEST(a_wakeup_packs_core_and_priority),
 		ENV_TEST(an_ipi_to_a_mask_is_one_to_the_first_watched_core),
 		ENV_TEST(an_ipi_without_a_callback_is_known_as_one),

@@ -8,7 +8,10 @@
 enum {
 	FIRST_SLOTS = 256,
 	CACHE_LINE = 64,
+	OR_LEN = 4,
 };
+
+static const char OR[] = " or "; // between two names
 
 static_assert(sizeof(struct name_entry) == CACHE_LINE, "one cache line");
 
@@ -86,15 +89,46 @@ const struct name_entry *name_map_find(const struct name_map *map, uint64_t key)
 	return entry->is_used ? entry : NULL;
 }
 
+// A fork has its parent's name until it runs another program. That may be the one that had the
+// number before: then one of the two names, of n bytes, goes.
+static void drop_twin(struct name_entry *entry, size_t n)
+{
+	const char *last = entry->text + entry->last;
+
+	if (entry->last < n + OR_LEN)
+		return;
+	size_t before = entry->last - n - OR_LEN;
+	bool is_whole = before == 0 ||
+			(before > OR_LEN && memcmp(entry->text + before - OR_LEN, OR, OR_LEN) == 0);
+	if (!is_whole || memcmp(entry->text + before, last, n) != 0)
+		return;
+	entry->text[before + n] = '\0';
+	entry->last = (uint8_t)before;
+}
+
 void name_entry_set(struct name_entry *entry, const char *text, size_t len)
 {
-	size_t n = strnlen(text, len < sizeof(entry->text) - 1 ? len : sizeof(entry->text) - 1);
+	char *last = entry->text + entry->last;
+	size_t room = sizeof(entry->text) - 1 - entry->last;
+	size_t n = strnlen(text, len < room ? len : room);
 
 	// Mostly the same name again.
-	if (memcmp(entry->text, text, n) == 0 && entry->text[n] == '\0')
+	if (memcmp(last, text, n) == 0 && last[n] == '\0')
 		return;
-	memcpy(entry->text, text, n);
-	entry->text[n] = '\0';
+	memcpy(last, text, n);
+	last[n] = '\0';
+	drop_twin(entry, n);
+}
+
+void name_entry_add(struct name_entry *entry, const char *text, size_t len)
+{
+	size_t n = strlen(entry->text);
+
+	if (n > entry->last && n + OR_LEN + strnlen(text, len) < sizeof(entry->text)) {
+		memcpy(entry->text + n, OR, OR_LEN + 1);
+		entry->last = (uint8_t)(n + OR_LEN);
+	}
+	name_entry_set(entry, text, len);
 }
 
 static int by_key(const void *a, const void *b)

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NAME_LEN = 53 };
+enum { NAME_LEN = 52 };
 
 struct name_entry {
 	uint64_t key;
 	bool is_used;
 	uint8_t tag; // the caller's
+	uint8_t last; // where in text the last name begins: those before it are kept
 	char text[NAME_LEN + 1]; // makes an entry one cache line
 };
 
@@ -34,8 +35,11 @@ struct name_entry *name_map_take(struct name_map *map, uint64_t key);
 
 const struct name_entry *name_map_find(const struct name_map *map, uint64_t key);
 
-// Set the name, at most len bytes of text or up to its end.
+// Set the name, at most len bytes of text or up to its end, or the last one of several.
 void name_entry_set(struct name_entry *entry, const char *text, size_t len);
+
+// The number was another's before: keep that name, "this or that", while there is room for both.
+void name_entry_add(struct name_entry *entry, const char *text, size_t len);
 
 // Every entry, by key: stored in *out, which the caller frees. Returns how many, or -ENOMEM.
 long name_map_sorted(const struct name_map *map, struct name_entry ***out);

@@ -1,5 +1,6 @@
 #include "thread_names.h"
 
+#include "decode.h"
 #include "tracefs.h"
 
 #include <inttypes.h>
@@ -17,9 +18,9 @@ void thread_names_ask(struct name_map *threads, size_t *n_asked, struct pace *pa
 	for (size_t i = 0; i < threads->n_slots; i++) {
 		struct name_entry *entry = &threads->entries[i];
 		char path[64], comm[COMM_LEN + 2];
-		if (!entry->is_used || entry->tag != 0)
+		if (!entry->is_used || (entry->tag & THREAD_ASKED) != 0)
 			continue;
-		entry->tag = 1;
+		entry->tag |= THREAD_ASKED;
 		if (entry->text[0] != '\0' || entry->key == 0)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%" PRIu64 "/comm", entry->key);
