@@ -169,6 +169,27 @@ def test_what_the_budget_did_not_reach_is_not_said_to_have_shown_nothing() -> No
     assert any("was not measured, for the budget ended: all are kept" in n for n in found.notes)
 
 
+def test_a_single_slow_repetition_does_not_stand_for_all_to_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+
+    class Timed(MadeBench):
+        def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+            is_first_of_parts = len(states) == 3 and len(self.measured[-1]) == 2
+            now_s[0] += 90 if is_first_of_parts else 10 * len(states)
+            return super().measure(states, repetitions)
+
+    # Seven times as found and trimmed, eight times without a group each: 440 s; 320 are left.
+    bench = Timed((HOG, TIMER), {("R24-now",): 0.1})
+    made = Trimmed(candidates=[HOG, TIMER])
+    found = trim(bench, Request(budget_s=760), made, 0.0, lambda _: None)
+
+    assert found.confirmed is not None
+    assert found.kept == ["R24-now"]
+
+
 def test_of_a_single_group_the_whole_is_its_own_proof() -> None:
     found, bench = trimmed({("R24-now",): 0.1}, (HOG,))
 

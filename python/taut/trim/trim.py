@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
+from statistics import fmean
 
 from taut.analysis.paired import paired_ratio
 from taut.core.units import digits_of
@@ -191,7 +192,7 @@ class _Run:
         self._budget_s = budget_s
         self._say = say
         self._next = 2  # The scouting run was the first.
-        self._seconds: dict[int, float] = {}
+        self._seconds: dict[int, list[float]] = {}  # By how many states: of each repetition.
 
     def compare(
         self, before: HostState, after: HostState, looks: Sequence[Look]
@@ -222,7 +223,7 @@ class _Run:
         # The error is divided over the groups, so that it bounds all of their claims together.
         alpha = LOOKS[0].alpha / len(groups)
         n_pairs = _least_for(alpha)
-        if self._left_s() < n_pairs * self._one_s(1 + len(states)):
+        if self._left_s() < self._need_s(n_pairs, 1 + len(states)):
             minutes = self._enough_min(n_pairs, len(states))
             found.notes.append(
                 f"The budget ended before {len(states)} groups of remedies could be left out one "
@@ -244,7 +245,7 @@ class _Run:
         None: the budget did not reach a look.
         """
         look = LOOKS[0]
-        if self._left_s() < look.n_pairs * self._one_s(3):
+        if self._left_s() < self._need_s(look.n_pairs, 3):
             return None, None
         repetitions: list[Repetition] = []
         for _ in range(look.n_pairs):
@@ -260,9 +261,7 @@ class _Run:
         began = time.monotonic()
         measured = self._bench.measure(states, range(self._next, self._next + 1))
         self._next += 1
-        # Guess by the longest one so far: the budget must not be exceeded.
-        took = time.monotonic() - began
-        self._seconds[len(states)] = max(took, self._seconds.get(len(states), 0.0))
+        self._seconds.setdefault(len(states), []).append(time.monotonic() - began)
         return measured
 
     def _left_s(self) -> float:
@@ -271,15 +270,20 @@ class _Run:
     def _enough_min(self, n_pairs: int, n_groups: int) -> int:
         """Guess the budget, in minutes, in which groups are left out and what is left confirmed."""
         so_far_s = time.monotonic() - self._began_s
-        parts_s = n_pairs * self._one_s(1 + n_groups)
-        confirm_s = LOOKS[0].n_pairs * self._one_s(3)
+        parts_s = self._need_s(n_pairs, 1 + n_groups)
+        confirm_s = self._need_s(LOOKS[0].n_pairs, 3)
         return ceil((so_far_s + parts_s + confirm_s) / 60)
 
-    def _one_s(self, n_states: int) -> float:
-        return self._seconds.get(n_states, self._bench.seconds(n_states))
+    def _need_s(self, n_repetitions: int, n_states: int) -> float:
+        """Guess how long repetitions take: one as the longest so far, the others as the mean.
+
+        The budget must not be exceeded, but a single slow one does not stand for all to come.
+        """
+        took = self._seconds.get(n_states) or [self._bench.seconds(n_states)]
+        return (n_repetitions - 1) * fmean(took) + max(took)
 
     def _has_time(self, n_states: int) -> bool:
-        return self._left_s() >= self._one_s(n_states)
+        return self._left_s() >= self._need_s(1, n_states)
 
 
 def _groups(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
