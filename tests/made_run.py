@@ -2,8 +2,7 @@
 
 make_raw_trial writes what taut-generate would (packets.bin, gaps.bin, histograms.bin,
 generator.json); make_run writes a whole run directory through records.convert. Planted: losses,
-duplicates, an orphan, a stall of the device (one episode), a gap of the generator (void packets),
-a warm-up (cold packets).
+duplicates, an orphan, a stall of the device, a gap of the generator (void packets), a warm-up.
 """
 
 import json
@@ -49,6 +48,7 @@ class MadeTrial:
     n_lost: int = 3
     n_cold_lost: int = 0  # of n_cold, the first ones
     n_void_lost: int = 0  # of those that the generator's gap touched, the first ones
+    lost: tuple[int, ...] = ()  # besides, by number
     n_duplicates: int = 2
     n_orphans: int = 1
     n_unsent: int = 0
@@ -125,7 +125,7 @@ def make_packets(made: MadeTrial) -> np.ndarray:
     lost = np.concatenate([np.arange(made.n_cold_lost), chosen[: made.n_lost], in_gap])
     unsent = chosen[made.n_lost : made.n_lost + made.n_unsent]
     twice = chosen[made.n_lost + made.n_unsent :][: made.n_duplicates]
-    for missing in (lost, unsent):
+    for missing in (lost, unsent, list(made.lost)):
         packets["received_tsc"][missing] = 0
         packets["arrival_window"][missing] = 0
     packets["sent_tsc"][unsent] = 0

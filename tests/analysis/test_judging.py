@@ -164,6 +164,21 @@ def test_what_was_lost_while_the_generator_was_late_is_no_loss_of_the_devices(
     assert found.failing(EVER_NS, is_strict=False, with_lost=True).n_failed == n_lost
 
 
+def test_a_generator_that_stands_still_behind_a_lost_packet_makes_no_outage(tmp_path):
+    # Number 14,999 is lost; the next leaves 1 ms late, and comes back at once.
+    gap = (150_000_000, 151_000_000)
+    lost = replace(CALM, device_stall=None, generator_gap=gap, lost=(14_999,))
+    run = analysed(tmp_path / "run", lost)
+
+    assert verdicts(run, "outage(1ms) <= 500us") == [Verdict.INVALID]
+    assert verdicts(run, "outage(1ms) <= 500us", without_void=True) == [MET]
+    assert verdicts(run, "outage(1ms) <= 5us") == [NOT_MET]
+    trials = run[0].trials()
+    all_of_it, own = (Packets(trials, 1, without_void=one).longest(10**6) for one in (False, True))
+    assert all_of_it.outage_ns == pytest.approx(1_010_000, abs=500)
+    assert own.outage_ns == pytest.approx(10_000, abs=500)
+
+
 def test_a_failed_trial_judges_nothing(tmp_path):
     run = analysed(tmp_path / "run", CALM, failed=True)
 

@@ -28,6 +28,9 @@ EVER_NS = _NEVER - 1
 _ALL, _OWN = "TRUE", "NOT is_void"
 """Conditions in SQL: any packet, and one that the generator did not hold up."""
 
+_ENDS = {_ALL: "sent_ns", _OWN: "CASE WHEN is_void THEN due_ns ELSE sent_ns END"}
+"""When a packet ends a row of those that failed."""
+
 _LOST = """
 SELECT sent_ns, COUNT(*) AS n
 FROM packet
@@ -38,17 +41,18 @@ ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
 # numbers of a packet, among all and among those of its fate, differ by the same in such a row.
-# A packet that the generator held up and that was in time all the same ends a row, too.
+# A packet that the generator held up and that was in time all the same ends a row, too; where the
+# row must be the device's alone, when it was due: it was not tried from then on until it was sent.
 _ROWS = """
 SELECT direction, MIN(sent_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(sent_ns) AS last_ns,
     COUNT(*) AS n
 FROM (
     SELECT direction, sent_ns, failed,
-        LEAD(sent_ns) OVER (PARTITION BY direction ORDER BY seq) AS next_ns,
+        LEAD({ends}) OVER (PARTITION BY direction ORDER BY seq) AS next_ns,
         ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
             - ROW_NUMBER() OVER (PARTITION BY direction, failed ORDER BY seq) AS row_number
     FROM (
-        SELECT direction, seq, sent_ns, is_void,
+        SELECT direction, seq, due_ns, sent_ns, is_void,
             CASE WHEN received_ns IS NULL OR received_ns - sent_ns > {deadline_ns}
                 THEN 1 ELSE 0 END AS failed
         FROM packet WHERE NOT is_unsent AND NOT is_cold
@@ -140,13 +144,16 @@ class Packets:
     def longest(self, deadline_ns: int) -> Longest | None:
         """Give the longest rows of packets lost or late; None: not every packet's record is there.
 
-        An outage that no packet in time ends lasts to the sending of the last one.
+        An outage that no packet in time ends lasts to the sending of the last one. Without void
+        packets one that ends it does so when it was due, however late it was sent.
         """
         if not self._has_records:
             return None
         found = [Longest(0, 0)]
         for packets in self._records():
-            asked = _ROWS.format(deadline_ns=deadline_ns, which=self._which)
+            asked = _ROWS.format(
+                deadline_ns=deadline_ns, which=self._which, ends=_ENDS[self._which]
+            )
             rows = packets.query(asked).to_pylist()
             found += [
                 Longest(row["n"], (row["next_ns"] or row["last_ns"]) - row["first_ns"])
