@@ -105,11 +105,13 @@ def judge_run(
     trials = {trial.name: trial for trial in run.trials()}
     results = {result.name: result for result in analysis.trials}
     found: list[Judged] = []
+    too_late: dict[tuple[str, ...], str] = {}
     for row in rows:
         own = [trials[name] for name in row.trials]
         measured_ns = sum(_measured_ns(results[name]) for name in row.trials)
         n_failed = len(failed.get(asked_of(row), ()))
-        why = why_invalid(row, n_failed, without_void=without_void)
+        why = why_invalid(row, n_failed, without_void=True)
+        too_late[row.trials] = why_invalid(row, n_failed, without_void=without_void)
         packets = Packets(own, row.lost, without_void=without_void)
         on_time = Packets(own, row.lost, without_void=True)
         for one in requirements:
@@ -119,7 +121,7 @@ def judge_run(
             found.append(judged)
     found += _not_measured(unmeasured(rows, failed), requirements)
     found += _missing(run, analysis, requirements)
-    return _among_all(found)
+    return [_unless_too_late(one, too_late.get(one.trials, "")) for one in _among_all(found)]
 
 
 def overall(judged: Sequence[Judged]) -> Verdict:
@@ -234,6 +236,17 @@ def _unless_void(judged: Judged, on_time: Judged) -> Judged:
         return judged
     said = f"{judged.said}; not so without packets that the generator itself held up"
     return replace(judged, verdict=Verdict.INVALID, said=said)
+
+
+def _unless_too_late(judged: Judged, why: str) -> Judged:
+    """Let nothing but a failure be said where the generator was late with too many packets.
+
+    What those show that it was on time with, the device did, however many others there are. That it
+    would do as well with them nobody knows.
+    """
+    if not why or judged.verdict is Verdict.NOT_MET:
+        return judged
+    return replace(judged, verdict=Verdict.INVALID, said=why, n=None, n_eff=None, needed_ns=None)
 
 
 def worth_words(n_failed: float, n_eff: int, share: float) -> str:
