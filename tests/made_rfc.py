@@ -86,8 +86,8 @@ def made_row(**changes: Any) -> RfcOfDevice:
             440_000.0,
             220_000.0,
             (
-                RecoveryTrial("r1", False, 4_000_000, 500, 20),
-                RecoveryTrial("r2", False, 8_000_000, 600, 30),
+                RecoveryTrial("r1", False, 4_000_000, 500, 20, 3),
+                RecoveryTrial("r2", False, 8_000_000, 600, 30, 4),
                 RecoveryTrial("r3", True, 900_000_000, 9_999, 9_999),
             ),
         ),

@@ -33,6 +33,8 @@ from taut.report.rfc import headline, problems, read_rfc, statements_of, tables_
 from taut.report.rfc_tables import SHORTEST
 from terminal import WIDTHS
 
+SYSTEM = "System recovery"
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -100,9 +102,20 @@ def test_loss_stands_at_shares_of_the_most_and_is_marked_where_it_may_be_the_gen
 
 
 def test_recovery_is_averaged_over_what_counts():
-    assert table(made_rfc(), "System recovery") == (
-        ("64 B", "400 kpkt/s", "440 kpkt/s", "6 ms", "4 ms, 8 ms", "2 of 3", "1,100"),
+    assert table(made_rfc(), SYSTEM) == (
+        ("64 B", "400 kpkt/s", "440 kpkt/s", "6 ms", "4 ms, 8 ms", "2 of 3", "1,100", "7"),
     )
+
+
+def test_a_recovery_that_nobody_knows_is_not_among_those_that_are_averaged():
+    trials = (
+        RecoveryTrial("r1", False, 4_000_000, 500, 20, 0),
+        RecoveryTrial("r2", False, None, 500, 0, 30, 8_000_000),
+        RecoveryTrial("r3", False, 0, 0, 0, 0),
+    )
+    [row] = table(made_rfc("2544", made_row(recovery=RecoveryFound(4.4e5, 2.2e5, trials))), SYSTEM)
+
+    assert row[3:] == ("4 ms", "4 ms, 4 ms", "1 of 3", "1,000", "30")
 
 
 def test_a_reset_is_a_statement_with_both_methods():
@@ -136,8 +149,8 @@ def test_without_records_nothing_is_said_of_resets_and_recoveries():
     )
 
     assert "packets were not recorded" in statements_of([unknown])[0]
-    [row] = table(made_rfc("2544", unknown), "System recovery")
-    assert row[3:] == ("–", "–", "1 of 1", "–")
+    [row] = table(made_rfc("2544", unknown), SYSTEM)
+    assert row[3:] == ("–", "–", "0 of 1", "–", "–")
 
 
 def test_a_test_that_failed_in_the_middle_is_said_and_is_a_problem():

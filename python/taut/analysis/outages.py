@@ -26,6 +26,15 @@ class Losses(NamedTuple):
     after: int
     last_ns: int | None
     """From that time to the sending of the last one lost after it; None: none was."""
+    void_after: int = 0
+    """Lost after it while the generator was held up: in none of the numbers above."""
+    last_void_ns: int | None = None
+
+    @property
+    def recovery_ns(self) -> int | None:
+        """The time to the last one lost, 0 where none was; None: it may be one that is void."""
+        last_ns = self.last_ns or 0
+        return None if (self.last_void_ns or 0) > last_ns else last_ns
 
 
 class Silence(NamedTuple):
@@ -50,19 +59,28 @@ _COLUMNS = ["direction", "due_ns", "sent_ns", "received_ns", "flags"]
 def read_losses(packets: Path, at_ns: int) -> Losses:
     """Count losses before and after a time, which counts from the first departure.
 
-    What was lost while the generator was held up is left out: the fault may be its own. So is the
-    warm-up: what a device that has just started loses is no loss under a load.
+    What was lost while the generator was held up is counted apart: the fault may be its own. The
+    warm-up is left out: what a device that has just started loses is no loss under a load.
     """
     begin = _NEVER
-    left_out = int(PacketFlag.VOID | PacketFlag.COLD)
-    found: list[Ints] = []
+    own: list[Ints] = [np.empty(0, np.int64)]
+    void: list[Ints] = [np.empty(0, np.int64)]
     for rows in _blocks(packets):
         begin = min(begin, int(rows.due.min(initial=_NEVER)))
-        lost = (rows.received == _NONE) & (rows.flags & left_out == 0)
-        found.append(np.where(rows.sent == _NONE, rows.due, rows.sent)[lost])
-    since = np.concatenate([*found, np.empty(0, np.int64)]) - begin - at_ns
+        lost = (rows.received == _NONE) & (rows.flags & int(PacketFlag.COLD) == 0)
+        is_void = rows.flags & int(PacketFlag.VOID) != 0
+        tried = np.where(rows.sent == _NONE, rows.due, rows.sent)
+        own.append(tried[lost & ~is_void])
+        void.append(tried[lost & is_void])
+    before, after, last_ns = _sides(np.concatenate(own) - begin - at_ns)
+    _, void_after, last_void_ns = _sides(np.concatenate(void) - begin - at_ns)
+    return Losses(before, after, last_ns, void_after, last_void_ns)
+
+
+def _sides(since: Ints) -> tuple[int, int, int | None]:
+    """Count times before 0 and from it on, and give the last."""
     after = since[since >= 0]
-    return Losses(len(since) - len(after), len(after), int(after.max()) if len(after) else None)
+    return len(since) - len(after), len(after), int(after.max()) if len(after) else None
 
 
 def read_silence(packets: Path) -> Silence:

@@ -97,9 +97,11 @@ class _Reader:
         losses = read_losses(packets, self.recipe.warm_up_ns + self.recipe.overload_ns)
         return replace(
             one,
-            recovery_ns=losses.last_ns or 0,
+            recovery_ns=losses.recovery_ns,
             lost_before=losses.before,
             lost_after=losses.after,
+            lost_void_after=losses.void_after,
+            last_void_ns=losses.last_void_ns,
         )
 
     def _reset(self, one: ResetTrial, pps: float) -> ResetTrial:

@@ -231,6 +231,7 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         overloaded = [one for one in good if one.lost_before or one.lost_after]
         times = [one.recovery_ns for one in overloaded if one.recovery_ns is not None]
         lost = [one.lost_before for one in good if one.lost_before is not None]
+        void = [one.lost_void_after for one in good if one.lost_void_after is not None]
         ends = f"{cells.time(min(times))}, {cells.time(max(times))}" if times else cells.NOTHING
         made.append(
             (
@@ -239,17 +240,28 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
                 _rate(row.recovery.overload_pps),
                 marked(cells.time(fmean(times)) if times else cells.NOTHING, mark),
                 marked(ends, mark),
-                f"{len(counted(row.recovery.trials))} of {len(row.recovery.trials)}",
+                f"{0 if mark else len(times)} of {len(row.recovery.trials)}",
                 cells.count(sum(lost)) if lost else cells.NOTHING,
+                cells.count(sum(void)) if void else cells.NOTHING,
             )
         )
     return Table(
         "System recovery",
-        ("frame", "throughput", "overload", "recovery", "least, most", "trials", "lost before"),
+        (
+            "frame",
+            "throughput",
+            "overload",
+            "recovery",
+            "least, most",
+            "trials",
+            "lost before",
+            "void after",
+        ),
         tuple(made),
         "From the end of the overload, when the rate falls to half of it, to the last packet lost "
-        "(26.5), averaged over the trials that count. Lost before: under the overload; where that "
-        "is nothing, there was none to recover from. With ?: as above.",
+        "(26.5), averaged over so many trials. Lost before: under the overload; where that is "
+        "nothing, there was none to recover from. Void after: lost afterwards while the generator "
+        "was held up; where one of these was the last, nobody knows the time. With ?: as above.",
     )
 
 
