@@ -52,6 +52,8 @@ class Bench:
     """Into a device no more is sent a second, on time and without a loss."""
     stalls_above: float = float("inf")
     """Above, a stall makes 0.6 % of what is sent into a device void, and loses 0.05 %."""
+    late_at: int = 0
+    """At each load, in the trial of this number, 2 % of what is sent into a device is void."""
     limited_once: bool = False
     """The first trial at each load is held up."""
     fails: Callable[[Trial], bool] = lambda _: False
@@ -70,6 +72,8 @@ class Bench:
         void = unsent = own = 0
         if not is_floor and trial.offered_pps > self.stalls_above:
             void, own = ceil(0.006 * due), ceil(0.0005 * due)
+        if not is_floor and trial.repetition == self.late_at:
+            void = ceil(0.02 * due)
         n_void = void - own
         besides = 0 if is_floor else self.lost_by[(trial.repetition - 1) % len(self.lost_by)]
         lost = max(0, due - int(carried) - self.holds) + own + besides

@@ -1,6 +1,7 @@
 """The search over simulated devices whose capacity is known; no program runs."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -155,6 +156,33 @@ def test_packets_that_the_generator_lost_spoil_the_goals_alone_that_they_break()
     assert ndr.lower.load_pps <= 5e5
     assert pdr.lower is not None
     assert pdr.lower.load_pps > 9e5
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "strict", "irregular"),
+    [(False, 0.9, "instrument limited"), (True, 0.1, "lower bound instrument limited")],
+)
+def test_a_bound_stands_that_does_not_rest_on_the_trial_that_was_limited(
+    is_kept: bool, strict: float, irregular: str
+) -> None:
+    # Nineteen trials of 21 judge a load for one goal, and eleven would do for the other.
+    specs = {"half": 0.5, "strict": strict}
+    both = [
+        describe_goal(GoalSpec(name=name, loss=0, exceed=exceed)) for name, exceed in specs.items()
+    ]
+    tried: set[float] = set()
+
+    def measure(duration_ns: int, load_pps: float) -> Counted:
+        counted = hard()(duration_ns, load_pps)
+        is_limited = load_pps not in tried and (load_pps <= CAPACITY) is is_kept
+        tried.add(load_pps)
+        return replace(counted, is_limited=is_limited)
+
+    half, other = search(both, WIDE, measure).goals
+
+    assert (half.irregular, other.irregular) == (None, irregular)
+    assert half.lower is not None
+    assert half.upper is not None
 
 
 @pytest.mark.parametrize("n_answers", [0, 7])

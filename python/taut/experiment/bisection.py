@@ -259,8 +259,8 @@ def _found(
     """Say what a goal's bounds are worth; an upper bound that is the instrument's is left out."""
     lower, upper = bounds.lower, bounds.upper
     irregular: Irregular | None = None
-    broken = [] if upper is None else _limited(upper.load_pps, goal, steps, is_kept=False)
-    kept = [] if lower is None else _limited(lower.load_pps, goal, steps, is_kept=True)
+    broken = [] if upper is None else _limited(upper, goal, steps, is_kept=False)
+    kept = [] if lower is None else _limited(lower, goal, steps, is_kept=True)
     is_of_path = limits.is_max_carried and all(step.behind for step in broken)
     if broken and is_of_path and not kept:
         irregular = PATH
@@ -276,15 +276,43 @@ def _found(
     return GoalFound(goal.name, lower, upper, bounds.conditional_pps, irregular)
 
 
-def _limited(load_pps: float, goal: Goal, steps: Sequence[Step], *, is_kept: bool) -> list[Step]:
-    """Give the trials at a load that keep a goal, or break it, maybe by the instrument alone."""
-    return [
+def _limited(bound: Bound, goal: Goal, steps: Sequence[Step], *, is_kept: bool) -> list[Step]:
+    """Give the trials that keep a goal at a bound, or break it, maybe by the instrument alone.
+
+    None, where the bound does not rest on them.
+    """
+    found = [
         step
         for step in steps
-        if step.load_pps == load_pps
+        if step.load_pps == bound.load_pps
         and (step.loss_ratio <= goal.loss_ratio) is is_kept
         and step.is_limited_at(goal.loss_ratio)
     ]
+    stands = _is_kept_without if is_kept else _is_broken_without
+    long_ns = sum(s.duration_ns for s in found if s.duration_ns >= goal.final_trial_duration_ns)
+    short_ns = sum(step.duration_ns for step in found) - long_ns
+    return [] if stands(bound, goal, long_ns, short_ns) else found
+
+
+def _is_kept_without(bound: Bound, goal: Goal, long_ns: int, short_ns: int) -> bool:
+    """Whether a goal is kept at a load, had so much of what kept it broken it."""
+    broken_ns = bound.bad_ns + long_ns + _short_ns(bound, goal, short_ns)
+    kept_ns = bound.good_ns - long_ns
+    whole_ns = max(kept_ns + broken_ns, goal.duration_sum_ns)
+    return whole_ns - kept_ns <= goal.exceed_ratio * whole_ns
+
+
+def _is_broken_without(bound: Bound, goal: Goal, long_ns: int, short_ns: int) -> bool:
+    """Whether a goal is broken at a load, had so much of what broke it kept it."""
+    broken_ns = bound.bad_ns - long_ns + _short_ns(bound, goal, -short_ns)
+    whole_ns = max(bound.good_ns + long_ns + broken_ns, goal.duration_sum_ns)
+    return broken_ns > goal.exceed_ratio * whole_ns
+
+
+def _short_ns(bound: Bound, goal: Goal, more_ns: int) -> float:
+    """Give how much of the shorter trials counts as broken, as RFC 9971 has it."""
+    kept_ns, broken_ns = bound.good_short_ns - more_ns, bound.bad_short_ns + more_ns
+    return max(0.0, broken_ns - kept_ns * goal.exceed_ratio / (1 - goal.exceed_ratio))
 
 
 def _is_narrow(bounds: _Bounds, goal: Goal) -> bool:

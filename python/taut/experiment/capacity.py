@@ -195,18 +195,21 @@ class Measurer:
         self._repeats = repeats
         self._turn = turn
         self._n_taken: dict[tuple[str, int], int] = {}
-        self._given_up: set[str] = set()
+        self._given_up: dict[str, frozenset[float]] = {}
 
     def measure(self, duration_ns: int, load_pps: float) -> Counted:
         """Measure until a trial will do; StopSearch: one failed again and again.
 
         One in which the generator was held up will not, whether it keeps the goals or breaks them:
         who takes it where it keeps them takes the best of several. If none will do, the first is
-        given, and said to be the instrument's.
+        given, and said to be the instrument's. Goals that every attempt at a load spoilt once are
+        spoilt there from then on; they alone are no reason to repeat another trial.
         """
         rate = rate_text(load_pps)
-        counted = []
-        for _ in range(1 if rate in self._given_up else 1 + self._repeats):
+        given_up = self._given_up.get(rate, frozenset())
+        counted: list[Counted] = []
+        spoilt: list[frozenset[float]] = []
+        for _ in range(1 + self._repeats):
             nth = self._n_taken.get((rate, duration_ns), 0)
             self._n_taken[rate, duration_ns] = nth + 1
             try:
@@ -215,12 +218,13 @@ class Measurer:
             except TrialError as error:
                 raise StopSearch(str(error)) from None
             counted.append(count(kept, self._within_ns))
-            if not any(counted[-1].is_limited_at(allowed) for allowed in self._allowed):
+            spoilt.append(frozenset(filter(counted[-1].is_limited_at, self._allowed)))
+            if spoilt[-1] <= given_up:
                 return replace(counted[-1], trials=_names(counted))
         if self._subject.device.is_floor:
             return replace(counted[0], is_limited=False, own=0)
-        # No bound can rest on this load any more: to repeat its trials again would be of no use.
-        self._given_up.add(rate)
+        # For these goals repeating was of no use here; of the others each trial may still tell.
+        self._given_up[rate] = given_up.union(frozenset.intersection(*spoilt))
         is_behind = all(one.is_behind for one in counted)
         return replace(counted[0], trials=_names(counted), is_behind=is_behind)
 
