@@ -90,6 +90,21 @@ def test_lost_packets_count_where_they_are_asked_for(run):
     assert (none.n, none.n_failed) == (18_997, 0)
 
 
+@pytest.mark.parametrize("asked", ["loss < 10%", "within(1s) >= 99%", "outage(1ms) < 1s"])
+@pytest.mark.parametrize(("n_refused", "expected"), [(0, MET), (3_000, NOT_SHOWN)])
+def test_of_whose_packets_more_were_refused_than_may_fail_passes_nothing(
+    tmp_path, asked, n_refused, expected
+):
+    made = analysed(tmp_path / "run", replace(CALM, device_stall=None, n_unsent=n_refused))
+
+    [judged] = judge_run(*made, [parse_requirement(asked)])
+
+    assert judged.verdict is expected
+    assert ("the link refused 3,000 of the 19,000 that were due" in judged.said) is bool(n_refused)
+    assert judged.needed_ns is None
+    assert verdicts(made, "max < 1s") == [MET]
+
+
 def test_packets_out_of_their_window_are_early_late_or_lost(run):
     packets = Packets([run[0].trials()[2]], 3)
     sooner = packets.sooner(1_000, is_strict=False)

@@ -79,6 +79,17 @@ def test_what_no_packet_to_come_can_make_good_is_failed_however_it_came_together
     assert open_yet.verdict == "inconclusive"
 
 
+def test_of_a_soak_whose_link_refused_packets_none_pass_as_not_lost() -> None:
+    full = row(0)
+    full = Row(**{**vars(full), "counters": {**full.counters, "due": 1_100, "unsent": 100}})
+
+    assert judged("loss = 0", [full]) == (
+        "inconclusive",
+        "0 of 1,000 packets that the generator did not hold up failed; the link refused 100 of the "
+        "1,100 that were due, as a full one does",
+    )
+
+
 def test_loss_that_the_generator_may_have_caused_is_no_failure_of_the_device() -> None:
     held_up = row(0, lost=3)
     held_up = Row(**{**vars(held_up), "counters": {**held_up.counters, "lost_void": 3}})

@@ -203,7 +203,10 @@ def _judged(
         return Judged(*of, Verdict.INVALID, invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
     needed_ns = None
-    if verdict is Verdict.MET and measured_ns < asked.least_ns:
+    refused = refused_words(asked, row.due, row.unsent - row.void)
+    if verdict is Verdict.MET and refused:
+        verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
+    elif verdict is Verdict.MET and measured_ns < asked.least_ns:
         verdict, needed_ns = Verdict.NOT_SHOWN, asked.least_ns
         said = f"{said}; {format_ns(measured_ns)} of {format_ns(asked.least_ns)} were measured"
     elif verdict is Verdict.NOT_SHOWN and counted is not None and counted.n_eff:
@@ -247,6 +250,16 @@ def _unless_too_late(judged: Judged, why: str) -> Judged:
     if not why or judged.verdict is Verdict.NOT_MET:
         return judged
     return replace(judged, verdict=Verdict.INVALID, said=why, n=None, n_eff=None, needed_ns=None)
+
+
+def refused_words(asked: Requirement, n_due: int, n_refused: int) -> str:
+    """Say why a device does not pass of whose packets the link refused more than may fail.
+
+    `n_refused`: less those that the generator was late with. Empty: no more.
+    """
+    if not asked.counts_lost or n_refused <= asked.share_above * n_due:
+        return ""
+    return f"the link refused {n_refused:,} of the {n_due:,} that were due, as a full one does"
 
 
 def worth_words(n_failed: float, n_eff: int, share: float) -> str:

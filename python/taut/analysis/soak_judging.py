@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
-from taut.analysis.judging import AMONG_MANY, worth_words
+from taut.analysis.judging import AMONG_MANY, refused_words, worth_words
 from taut.analysis.load import share_words
 from taut.analysis.proof import Verdict, chance, may_be_luck, shown
 from taut.core.requirement import Requirement
@@ -37,13 +37,17 @@ def judge_rows(
     for one, (verdict, said, _), is_luck in zip(requirements, found, luck, strict=True):
         if verdict is Verdict.NOT_MET and is_luck:
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
+        due, void = (course.counters.get(name, 0) for name in ("due", "void"))
+        refused = refused_words(one, due, course.counters.get("unsent", 0) - void)
+        if verdict is Verdict.MET and refused:
+            verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
         if verdict is Verdict.MET and course.measured_ns < one.least_ns:
             verdict = Verdict.NOT_SHOWN
             said += f"; {format_ns(course.measured_ns)} of {format_ns(one.least_ns)} were measured"
-        void = course.counters.get("void", 0) / max(1, course.counters.get("due", 0))
-        if verdict is Verdict.MET and void > INSTRUMENT_LIMIT:
+        late = void / max(1, due)
+        if verdict is Verdict.MET and late > INSTRUMENT_LIMIT:
             verdict = Verdict.INVALID
-            said += f"; the generator itself was late with {share_words(void)} of the packets"
+            said += f"; the generator itself was late with {share_words(late)} of the packets"
         yield Judgement(one.text, verdict.value, said)
 
 

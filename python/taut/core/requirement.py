@@ -66,6 +66,11 @@ class Requirement:
         return self.limit if self.what in ("p", "max") else float(self.deadline_ns or 0)
 
     @property
+    def counts_lost(self) -> bool:
+        """Whether a packet that never came back fails it."""
+        return self.what in ("loss", "within", "window", "in_a_row", "outage")
+
+    @property
     def is_strict(self) -> bool:
         """Whether the limit itself is too much."""
         return self.operator in ("<", ">")
