@@ -90,21 +90,6 @@ def test_lost_packets_count_where_they_are_asked_for(run):
     assert (none.n, none.n_failed) == (18_997, 0)
 
 
-@pytest.mark.parametrize("asked", ["loss < 10%", "within(1s) >= 99%", "outage(1ms) < 1s"])
-@pytest.mark.parametrize(("n_refused", "expected"), [(0, MET), (3_000, NOT_SHOWN)])
-def test_of_whose_packets_more_were_refused_than_may_fail_passes_nothing(
-    tmp_path, asked, n_refused, expected
-):
-    made = analysed(tmp_path / "run", replace(CALM, device_stall=None, n_unsent=n_refused))
-
-    [judged] = judge_run(*made, [parse_requirement(asked)])
-
-    assert judged.verdict is expected
-    assert ("the link refused 3,000 of the 19,000 that were due" in judged.said) is bool(n_refused)
-    assert judged.needed_ns is None
-    assert verdicts(made, "max < 1s") == [MET]
-
-
 def test_packets_out_of_their_window_are_early_late_or_lost(run):
     packets = Packets([run[0].trials()[2]], 3)
     sooner = packets.sooner(1_000, is_strict=False)
@@ -179,10 +164,12 @@ def test_what_was_lost_while_the_generator_was_late_is_no_loss_of_the_devices(
     assert found.failing(EVER_NS, is_strict=False, with_lost=True).n_failed == n_lost
 
 
-def test_a_generator_that_stands_still_behind_a_lost_packet_makes_no_outage(tmp_path):
-    # Number 14,999 is lost; the next leaves 1 ms late, and comes back at once.
+@pytest.mark.parametrize("n_void_lost", [0, 50])
+def test_a_generator_that_stands_still_behind_a_lost_packet_makes_no_outage(tmp_path, n_void_lost):
+    # Number 14,999 is lost; the next leaves 1 ms late, and comes back at once, or is lost, too.
     gap = (150_000_000, 151_000_000)
     lost = replace(CALM, device_stall=None, generator_gap=gap, lost=(14_999,))
+    lost = replace(lost, n_void_lost=n_void_lost)
     run = analysed(tmp_path / "run", lost)
 
     assert verdicts(run, "outage(1ms) <= 500us") == [Verdict.INVALID]
@@ -190,7 +177,7 @@ def test_a_generator_that_stands_still_behind_a_lost_packet_makes_no_outage(tmp_
     assert verdicts(run, "outage(1ms) <= 5us") == [NOT_MET]
     trials = run[0].trials()
     all_of_it, own = (Packets(trials, 1, without_void=one).longest(10**6) for one in (False, True))
-    assert all_of_it.outage_ns == pytest.approx(1_010_000, abs=500)
+    assert all_of_it.outage_ns == pytest.approx(1_010_000, abs=10_000)
     assert own.outage_ns == pytest.approx(10_000, abs=500)
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from made_run import MadeTrial, MadeVariant, make_run
 from taut.analysis.failing import Packets
-from taut.analysis.judging import judge_run
+from taut.analysis.judging import Judged, _unless_void, judge_run
 from taut.analysis.proof import Verdict, chance
 from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
+from taut.records.documents.load import Device, Load
 from taut.records.rundir import RunDirectory
 
 CALM = MadeTrial(
@@ -44,6 +45,15 @@ def test_what_a_device_loses_is_a_failure_however_late_the_generator_was_elsewhe
     # What it keeps, or what so few packets do not show, says nothing.
     assert [one.verdict for one in others] == [Verdict.INVALID] * 3
     assert all(one.said.startswith("the generator itself was late") for one in others)
+
+
+def test_among_many_the_packets_that_were_on_time_must_show_it_too():
+    of = (Device("eager"), Load(), ("000-eager-r1",), parse_requirement("p99 < 25us"))
+    judged = Judged(*of, Verdict.NOT_MET, "late", 19_000, 900, None, chance=1e-9)
+
+    both = _unless_void(judged, replace(judged, chance=0.04))
+
+    assert (both.verdict, both.chance) == (Verdict.NOT_MET, 0.04)
 
 
 def test_a_failure_that_luck_explains_says_nothing_where_the_generator_was_late(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from made_documents import made_variant
 from taut.analysis.knee import find_knee, find_unsent
+from taut.records.documents.json_form import plain_object
 
 
 def row(pps, p50=1000, loss=0.0, achieved=1.0, **more: Any):
@@ -56,6 +57,11 @@ def test_what_a_link_refuses_is_the_device_s_however_late_other_packets_are():
 
     assert find_knee([row(100), refused]) == (refused, "80 % of the rate achieved")
     assert find_unsent([row(100), refused], []) is None
+    back = {"latency_ns": {"n": 9_850}, "latency_without_void_ns": {"n": 9_650}}
+    few = row(300, achieved=0.985, unsent=150, **late)
+    assert find_unsent([row(100), few], []) is few  # these may be the void ones
+    few = made_variant(**{**plain_object(few), **back})
+    assert find_knee([row(100), few]) == (few, "98.5 % of the rate achieved")
     given_up = row(300, achieved=0.8, unsent=2_000, **{**late, "void": 2_000, "void_share": 0.2})
     assert find_knee([row(100), given_up]) is None
     assert find_unsent([row(100), given_up], []) is given_up

@@ -1,5 +1,6 @@
 """Soaks that are checked afterwards: what was measured counts, not what was planned."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,20 @@ def test_what_the_generator_held_up_is_left_out_where_that_is_asked(tmp_path: Pa
     [without_void] = judged(run, "max < 1ms", without_void=True)
 
     assert (with_void.verdict, without_void.verdict) == (Verdict.INVALID, Verdict.MET)
+
+
+@pytest.mark.parametrize("without_void", [False, True])
+@pytest.mark.parametrize(("n_void", "expected"), [(5, Verdict.MET), (4, Verdict.NOT_SHOWN)])
+def test_what_was_refused_of_a_late_generator_is_no_refusal(
+    tmp_path: Path, without_void: bool, n_void: int, expected: Verdict
+) -> None:
+    one = row(above=CLEAN)
+    late = replace(one, counters={**one.counters, "due": 1_005, "unsent": 5, "void": n_void})
+    run = RunDirectory(make_soak_run(tmp_path / "run", [late]))
+
+    [found] = judged(run, "loss = 0", without_void=without_void)
+
+    assert found.verdict is expected
 
 
 def test_a_control_is_not_checked_in_the_place_of_the_device(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ EVER_NS = _NEVER - 1
 _ALL, _OWN = "TRUE", "NOT is_void"
 """Conditions in SQL: any packet, and one that the generator did not hold up."""
 
-_ENDS = {_ALL: "sent_ns", _OWN: "CASE WHEN is_void THEN due_ns ELSE sent_ns END"}
+_ENDS = {_ALL: "tried_ns", _OWN: "CASE WHEN is_void THEN due_ns ELSE tried_ns END"}
 """When a packet ends a row of those that failed."""
 
 _LOST = """
@@ -41,23 +41,22 @@ ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
 # numbers of a packet, among all and among those of its fate, differ by the same in such a row.
-# A packet that the generator held up and that was in time all the same ends a row, too; where the
-# row must be the device's alone, when it was due: it was not tried from then on until it was sent.
+# Where the row must be the device's alone a packet that the generator held up ends it, whatever
+# became of it, when it was due: the device was not tried from then on until it was sent.
 _ROWS = """
-SELECT direction, MIN(sent_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(sent_ns) AS last_ns,
+SELECT direction, MIN(tried_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(tried_ns) AS last_ns,
     COUNT(*) AS n
 FROM (
-    SELECT direction, sent_ns, failed,
+    SELECT direction, tried_ns, failed,
         LEAD({ends}) OVER (PARTITION BY direction ORDER BY seq) AS next_ns,
         ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
             - ROW_NUMBER() OVER (PARTITION BY direction, failed ORDER BY seq) AS row_number
     FROM (
-        SELECT direction, seq, due_ns, sent_ns, is_void,
-            CASE WHEN received_ns IS NULL OR received_ns - sent_ns > {deadline_ns}
+        SELECT direction, seq, due_ns, is_void, COALESCE(sent_ns, due_ns) AS tried_ns,
+            CASE WHEN {which} AND (received_ns IS NULL OR received_ns - sent_ns > {deadline_ns})
                 THEN 1 ELSE 0 END AS failed
-        FROM packet WHERE NOT is_unsent AND NOT is_cold
+        FROM packet WHERE NOT is_cold AND NOT (is_unsent AND {without})
     ) AS judged
-    WHERE failed = 0 OR {which}
 ) AS numbered
 WHERE failed = 1
 GROUP BY direction, row_number
@@ -141,18 +140,22 @@ class Packets:
         n_eff = self._n_eff(latest_ns, share, with_lost=with_lost, earliest_ns=earliest_ns)
         return OutOfWindow(total, n_failed, n_eff, n_early, n_late, self._n_lost)
 
-    def longest(self, deadline_ns: int) -> Longest | None:
+    def longest(self, deadline_ns: int, *, with_refused: bool = False) -> Longest | None:
         """Give the longest rows of packets lost or late; None: not every packet's record is there.
 
         An outage that no packet in time ends lasts to the sending of the last one. Without void
-        packets one that ends it does so when it was due, however late it was sent.
+        packets each of these ends it when it was due. `with_refused`: what the link refused while
+        the generator was on time counts as lost when it was due.
         """
         if not self._has_records:
             return None
         found = [Longest(0, 0)]
         for packets in self._records():
             asked = _ROWS.format(
-                deadline_ns=deadline_ns, which=self._which, ends=_ENDS[self._which]
+                deadline_ns=deadline_ns,
+                which=self._which,
+                ends=_ENDS[self._which],
+                without="is_void" if with_refused else "TRUE",
             )
             rows = packets.query(asked).to_pylist()
             found += [

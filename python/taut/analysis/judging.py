@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from taut.analysis.failing import EVER_NS, Counted, Packets
+from taut.analysis.failing import EVER_NS, Counted, Longest, Packets
 from taut.analysis.load import load_words, share_words
 from taut.analysis.pooling import asked_of
 from taut.analysis.proof import (
@@ -32,6 +32,9 @@ from taut.records.documents.results import Analysis, TrialResult, Variant
 from taut.records.rundir import RunDirectory
 
 AMONG_MANY = "by itself it would fail, but among so many requirements one may by luck (Holm)"
+
+_SHARES_LOST = ("loss", "within", "window")
+"""Requirements that a share of the packets comes back."""
 
 Found = tuple[Verdict, str, Counted | None]
 """What is shown, why in words, and the packets that were counted for it."""
@@ -203,8 +206,8 @@ def _judged(
         return Judged(*of, Verdict.INVALID, invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
     needed_ns = None
-    refused = refused_words(asked, row.due, row.unsent - row.void)
-    if verdict is Verdict.MET and refused:
+    refused = refused_words(asked, row.due, row.refused)
+    if refused and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
         verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
     elif verdict is Verdict.MET and measured_ns < asked.least_ns:
         verdict, needed_ns = Verdict.NOT_SHOWN, asked.least_ns
@@ -236,7 +239,8 @@ def _among_all(judged: Sequence[Judged]) -> list[Judged]:
 def _unless_void(judged: Judged, on_time: Judged) -> Judged:
     """Blame the device only for what packets show that the generator did not hold up."""
     if on_time.verdict is Verdict.NOT_MET:
-        return judged
+        chances = [c for c in (judged.chance, on_time.chance) if c is not None]
+        return replace(judged, chance=max(chances, default=None))
     said = f"{judged.said}; not so without packets that the generator itself held up"
     return replace(judged, verdict=Verdict.INVALID, said=said)
 
@@ -253,11 +257,11 @@ def _unless_too_late(judged: Judged, why: str) -> Judged:
 
 
 def refused_words(asked: Requirement, n_due: int, n_refused: int) -> str:
-    """Say why a device does not pass of whose packets the link refused more than may fail.
+    """Say why no length shows a share to be met: the link refused more packets than may fail.
 
     `n_refused`: less those that the generator was late with. Empty: no more.
     """
-    if not asked.counts_lost or n_refused <= asked.share_above * n_due:
+    if asked.what not in _SHARES_LOST or n_refused <= asked.share_above * n_due:
         return ""
     return f"the link refused {n_refused:,} of the {n_due:,} that were due, as a full one does"
 
@@ -331,15 +335,28 @@ def _of_share(asked: Requirement, packets: Packets, counted: Counted, failed: st
 
 
 def _longest(asked: Requirement, packets: Packets) -> Found:
-    longest = packets.longest(asked.deadline_ns or 0)
+    deadline_ns = asked.deadline_ns or 0
+    longest = packets.longest(deadline_ns)
     if longest is None:
         return Verdict.NOT_SHOWN, packets.why_unknown, None
+    if not _is_short_enough(asked, longest):
+        return Verdict.NOT_MET, _longest_words(asked, longest), None
+    with_refused = packets.longest(deadline_ns, with_refused=True) or longest
+    if _is_short_enough(asked, with_refused):
+        return Verdict.MET, _longest_words(asked, longest), None
+    said = f"{_longest_words(asked, longest)}; with what the link refused, as a full one does, "
+    return Verdict.NOT_SHOWN, said + _longest_words(asked, with_refused), None
+
+
+def _is_short_enough(asked: Requirement, longest: Longest) -> bool:
+    value = longest.outage_ns if asked.what == "outage" else longest.n_in_a_row
+    return value < asked.limit if asked.is_strict else value <= asked.limit
+
+
+def _longest_words(asked: Requirement, longest: Longest) -> str:
     if asked.what == "outage":
-        value, said = longest.outage_ns, f"the longest outage took {format_ns(longest.outage_ns)}"
-    else:
-        value, said = longest.n_in_a_row, f"at most {longest.n_in_a_row:,} in a row lost or late"
-    is_met = value < asked.limit if asked.is_strict else value <= asked.limit
-    return (Verdict.MET if is_met else Verdict.NOT_MET), said, None
+        return f"the longest outage took {format_ns(longest.outage_ns)}"
+    return f"at most {longest.n_in_a_row:,} in a row lost or late"
 
 
 _RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {

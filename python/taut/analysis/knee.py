@@ -66,9 +66,9 @@ def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
 
     It is one where the floor of the same path, which lacks the rate as well, has more of it. What
     is void may all have been sent too late: no more than that is lacking, but for what was refused.
-    More than a rate may lack, refused beside what is void, is the device's however late others are.
+    More than a rate may lack, refused and not void, is the device's however late others are.
     """
-    refused = row.unsent - row.void > (1 - RATE) * row.due
+    refused = row.refused > (1 - RATE) * row.due
     in_time = achieved_share(row) * row.due / max(1, row.due - row.unsent)
     is_late = row.instrument_limited or in_time < RATE <= in_time + row.void_share
     is_held_up = is_late and not refused

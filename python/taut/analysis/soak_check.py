@@ -18,7 +18,7 @@ from taut.records.documents.load import Device, Load
 from taut.records.documents.results import Analysis, TrialResult
 from taut.records.documents.soak import SOAK_FILE, SOAK_FOLDER, Course, Row, SoakDocument
 from taut.records.documents.trial import FAILED
-from taut.records.rows import failing
+from taut.records.rows import failing, refused
 from taut.records.rundir import RunDirectory
 from taut.records.segments import Kept, merged, read_segments
 
@@ -91,7 +91,8 @@ def _course(kept: Sequence[Kept], *, without_void: bool) -> Course:
 def _on_time(row: Row) -> Row:
     """Give a row without the packets that the generator itself held up."""
     lost = row.counters["lost"] - row.counters["lost_void"]
-    counters = {**row.counters, "void": 0, "lost": lost, "lost_void": 0}
+    own = {"void": 0, "lost": lost, "lost_void": 0, "unsent": refused(row)}
+    counters = {**row.counters, **own}
     return replace(row, latency=row.on_time, above=row.above_on_time, counters=counters)
 
 

@@ -19,7 +19,7 @@ from taut.core.requirement import Requirement
 from taut.core.units import format_ns
 from taut.records.documents.generator import INSTRUMENT_LIMIT
 from taut.records.documents.soak import Course, Judgement, Row
-from taut.records.rows import failing
+from taut.records.rows import failing, refused
 
 _CLUMPED = 100.0
 
@@ -38,9 +38,9 @@ def judge_rows(
         if verdict is Verdict.NOT_MET and is_luck:
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
         due, void = (course.counters.get(name, 0) for name in ("due", "void"))
-        refused = refused_words(one, due, course.counters.get("unsent", 0) - void)
-        if verdict is Verdict.MET and refused:
-            verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
+        words = refused_words(one, due, sum(map(refused, rows)))
+        if words and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
+            verdict, said = Verdict.NOT_SHOWN, f"{said}; {words}"
         if verdict is Verdict.MET and course.measured_ns < one.least_ns:
             verdict = Verdict.NOT_SHOWN
             said += f"; {format_ns(course.measured_ns)} of {format_ns(one.least_ns)} were measured"

@@ -10,7 +10,8 @@
 | `outage(D)` | longest time from such a packet's sending to that of the next in time |
 
 Behind each may stand `for 12h`: less than that was measured says nothing.  Packets of the warm-up
-do not count; nor do those the generator could not send, which are no fault of the device.
+do not count; nor do those that the link refused, but where they are more than may fail, nobody
+passes.
 """
 
 import re
@@ -64,11 +65,6 @@ class Requirement:
     def latest_ns(self) -> float:
         """The latency up to which packets must be told apart, in ns; 0: none is asked for."""
         return self.limit if self.what in ("p", "max") else float(self.deadline_ns or 0)
-
-    @property
-    def counts_lost(self) -> bool:
-        """Whether a packet that never came back fails it."""
-        return self.what in ("loss", "within", "window", "in_a_row", "outage")
 
     @property
     def is_strict(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from taut.core.requirement import Requirement
+from taut.records.documents.generator import on_time_refused
 from taut.records.documents.soak import Row, Segment
 
 _SAID = ("p", "max", "loss", "within")
@@ -30,6 +31,13 @@ def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
             return None if late is None else lost + late
         case _:
             return None
+
+
+def refused(row: Row) -> int:
+    """Count what the link refused although the generator was on time with it."""
+    of = row.counters
+    n_back = row.latency.n - row.on_time.n
+    return on_time_refused(of["unsent"], of["void"], n_back, of["lost_void"])
 
 
 def elapsed(segments: Sequence[Segment]) -> Iterator[tuple[int, Row]]:

@@ -1,0 +1,81 @@
+"""Requirements judged where the link refused packets, as that of a device that is full does."""
+
+from dataclasses import replace
+
+import pytest
+
+from made_run import MadeTrial, MadeVariant, make_run
+from taut.analysis.judging import judge_run
+from taut.analysis.proof import Verdict
+from taut.analysis.results import analyse_run
+from taut.core.requirement import parse_requirement
+from taut.records.rundir import RunDirectory
+
+CALM = MadeTrial(
+    tail_share=0.0,
+    n_lost=0,
+    device_stall=None,
+    generator_gap=None,
+    n_duplicates=0,
+    n_orphans=0,
+)
+MET, NOT_SHOWN = Verdict.MET, Verdict.NOT_SHOWN
+
+
+def judged(folder, trial, text):
+    made = (MadeVariant("device", "taut_forward", trial),)
+    run = RunDirectory(make_run(folder / "run", made, repetitions=1))
+    [found] = judge_run(run, analyse_run(run), [parse_requirement(text)])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("loss < 10%", NOT_SHOWN),
+        ("within(1s) >= 99%", NOT_SHOWN),
+        ("window(1ns..1s) >= 99%", NOT_SHOWN),
+        ("loss < 20%", MET),
+        ("max < 1s", MET),
+    ],
+)
+def test_where_more_were_refused_than_may_fail_nothing_passes(tmp_path, asked, expected):
+    found = judged(tmp_path, replace(CALM, n_unsent=3_000), asked)
+
+    assert found.verdict is expected
+    words = "the link refused 3,000 of the 19,000 that were due, as a full one does"
+    assert found.said.endswith(words) is (expected is NOT_SHOWN)
+
+
+def test_no_length_shows_what_refused_packets_fail(tmp_path):
+    found = judged(tmp_path, replace(CALM, n_unsent=3_000), "loss < 0.001%")
+
+    assert (found.verdict, found.needed_ns) == (NOT_SHOWN, None)
+    assert "times as long" not in found.said
+
+
+@pytest.mark.parametrize(("n_refused", "expected"), [(0, MET), (100, NOT_SHOWN)])
+def test_packets_that_came_back_late_by_the_generator_excuse_no_refusal(
+    tmp_path, n_refused, expected
+):
+    gap = (100_000_000, 101_500_000)  # 150 packets
+
+    found = judged(tmp_path, replace(CALM, generator_gap=gap, n_unsent=n_refused), "loss = 0")
+
+    assert found.verdict is expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("in_a_row(1ms) <= 3", MET),
+        ("in_a_row(1ms) <= 0", NOT_SHOWN),
+        ("outage(1ms) <= 1ms", MET),
+        ("outage(1ms) <= 9us", NOT_SHOWN),
+    ],
+)
+def test_a_refused_packet_is_one_in_a_row_that_did_not_pass(tmp_path, asked, expected):
+    found = judged(tmp_path, replace(CALM, n_unsent=1), asked)
+
+    assert found.verdict is expected
+    assert ("with what the link refused" in found.said) is (expected is NOT_SHOWN)
