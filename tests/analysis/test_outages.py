@@ -21,7 +21,7 @@ def test_what_the_link_refused_is_lost_and_what_the_generator_spoilt_is_not(tmp_
     rows[7] = row(7, 70, None, sent=None)
     rows[9] = row(9, 90, None, flags=VOID)
 
-    assert read_losses(write_rows(tmp_path, rows), 50) == Losses(0, 1, 20, 1, 40)
+    assert read_losses(write_rows(tmp_path, rows), 50) == Losses(0, 1, 20, 1, 1)
 
 
 def test_where_the_last_loss_may_be_the_generator_s_nobody_knows_the_recovery(tmp_path):
@@ -30,15 +30,28 @@ def test_where_the_last_loss_may_be_the_generator_s_nobody_knows_the_recovery(tm
 
     # Void ones before the end of the overload, and before the last of the device's, change nothing.
     found = read_losses(write_rows(tmp_path, rows), 40)
-    assert found == Losses(1, 1, 20, 1, 0)
+    assert found == Losses(1, 1, 20, 1)
     assert found.recovery_ns == 20
     rows[8] = row(8, 80, None, flags=VOID)
     found = read_losses(write_rows(tmp_path, rows), 40)
-    assert (found.void_after, found.last_void_ns, found.recovery_ns) == (2, 40, None)
+    assert (found.void_after, found.back_between, found.recovery_ns) == (2, 1, None)
     rows[6] = row(6, 60, 500)
     assert read_losses(write_rows(tmp_path, rows), 40).recovery_ns is None
     rows[8] = row(8, 80, 500)
     assert read_losses(write_rows(tmp_path, rows), 50).recovery_ns == 0
+
+
+@pytest.mark.parametrize(("n_back", "expected"), [(999, None), (1_000, 20)])
+def test_a_device_that_let_packets_pass_had_recovered_before_the_generator_stood(
+    tmp_path, n_back, expected
+):
+    rows = [row(n, 10 * n, 500) for n in range(n_back + 7)]
+    rows[5], rows[n_back + 6] = (
+        row(5, 50, None),
+        row(n_back + 6, 10 * n_back + 60, None, flags=VOID),
+    )
+
+    assert read_losses(write_rows(tmp_path, rows), 30).recovery_ns == expected
 
 
 def test_what_the_warm_up_loses_is_no_loss_under_the_overload(tmp_path):

@@ -110,7 +110,7 @@ def test_recovery_is_averaged_over_what_counts():
 def test_a_recovery_that_nobody_knows_is_not_among_those_that_are_averaged():
     trials = (
         RecoveryTrial("r1", False, 4_000_000, 500, 20, 0),
-        RecoveryTrial("r2", False, None, 500, 0, 30, 8_000_000),
+        RecoveryTrial("r2", False, None, 500, 0, 30),
         RecoveryTrial("r3", False, 0, 0, 0, 0),
     )
     [row] = table(made_rfc("2544", made_row(recovery=RecoveryFound(4.4e5, 2.2e5, trials))), SYSTEM)

@@ -19,6 +19,10 @@ _NEVER = int(np.iinfo(np.int64).max)
 Ints = npt.NDArray[np.int64]
 
 
+_RECOVERED = 1_000
+"""A device that let so many packets pass without losing one has recovered."""
+
+
 class Losses(NamedTuple):
     """Packets lost, or refused by the link, before a time and after it."""
 
@@ -28,13 +32,16 @@ class Losses(NamedTuple):
     """From that time to the sending of the last one lost after it; None: none was."""
     void_after: int = 0
     """Lost after it while the generator was held up: in none of the numbers above."""
-    last_void_ns: int | None = None
+    back_between: int = _RECOVERED
+    """Packets that came back between the last one lost and the first void one behind that."""
 
     @property
     def recovery_ns(self) -> int | None:
-        """The time to the last one lost, 0 where none was; None: it may be one that is void."""
-        last_ns = self.last_ns or 0
-        return None if (self.last_void_ns or 0) > last_ns else last_ns
+        """The time to the last one lost, 0 where none was; None: it may be one that is void.
+
+        Not where the device let enough pass before those: it had recovered.
+        """
+        return None if self.back_between < _RECOVERED else self.last_ns or 0
 
 
 class Silence(NamedTuple):
@@ -72,9 +79,23 @@ def read_losses(packets: Path, at_ns: int) -> Losses:
         tried = np.where(rows.sent == _NONE, rows.due, rows.sent)
         own.append(tried[lost & ~is_void])
         void.append(tried[lost & is_void])
-    before, after, last_ns = _sides(np.concatenate(own) - begin - at_ns)
-    _, void_after, last_void_ns = _sides(np.concatenate(void) - begin - at_ns)
-    return Losses(before, after, last_ns, void_after, last_void_ns)
+    of_own, of_void = (np.concatenate(times) - begin - at_ns for times in (own, void))
+    before, after, last_ns = _sides(of_own)
+    found = Losses(before, after, last_ns, void_after=_sides(of_void)[1])
+    behind = of_void[of_void > (last_ns or 0)]
+    if not len(behind):
+        return found
+    since_ns = begin + at_ns
+    span = since_ns + (last_ns or 0), since_ns + int(behind.min())
+    return found._replace(back_between=_count_back(packets, *span))
+
+
+def _count_back(packets: Path, after_ns: int, before_ns: int) -> int:
+    """Count packets that were sent between two times and came back."""
+    return sum(
+        int(np.sum((rows.received != _NONE) & (rows.sent > after_ns) & (rows.sent < before_ns)))
+        for rows in _blocks(packets)
+    )
 
 
 def _sides(since: Ints) -> tuple[int, int, int | None]:

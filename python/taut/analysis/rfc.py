@@ -101,7 +101,6 @@ class _Reader:
             lost_before=losses.before,
             lost_after=losses.after,
             lost_void_after=losses.void_after,
-            last_void_ns=losses.last_void_ns,
         )
 
     def _reset(self, one: ResetTrial, pps: float) -> ResetTrial:

@@ -261,7 +261,8 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         "From the end of the overload, when the rate falls to half of it, to the last packet lost "
         "(26.5), averaged over so many trials. Lost before: under the overload; where that is "
         "nothing, there was none to recover from. Void after: lost afterwards while the generator "
-        "was held up; where one of these was the last, nobody knows the time. With ?: as above.",
+        "was held up; where one of these came last, before 1,000 others were back, nobody knows "
+        "the time. With ?: as above.",
     )
 
 

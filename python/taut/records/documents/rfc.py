@@ -137,14 +137,13 @@ class RecoveryTrial:
     recovery_ns: int | None = None
     """From the end of the overload to the last packet lost; 0: none was after it.
 
-    None: packets are not recorded, or one that the generator was late with was lost later.
+    None: packets are not recorded, or one that the generator was late with was lost later, before
+    1,000 others had come back.
     """
     lost_before: int | None = None
     lost_after: int | None = None
     lost_void_after: int | None = None
     """Lost after it, too, but while the generator was held up: not among `lost_after`."""
-    last_void_ns: int | None = None
-    """From the end of the overload to the last of those; None: there are none."""
 
 
 @dataclass(frozen=True)
