@@ -68,7 +68,9 @@ def softirq_name(number: int) -> str:
 
 def running_cause(comm: str, priority: int) -> Cause:
     """Give the cause to blame when this thread runs instead of the polling one."""
+    # A number that was another thread's before has the names of both.
+    names = comm.split(" or ")
     for cause in CAUSES:
-        if comm.startswith(cause.threads):
+        if all(name.startswith(cause.threads) for name in names):
             return cause
     return causes.FIFO_PREEMPTION if priority < REAL_TIME else causes.PREEMPTION
