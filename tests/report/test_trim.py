@@ -324,6 +324,16 @@ def test_what_was_not_confirmed_is_not_what_is_kept() -> None:
     assert "what would be left / as found" in names()
     assert "what is kept / as found" not in names()
 
+    # As a taut of before told them.
+    found.decided = [
+        replace(d, decision=Decision.KEPT_WHOLE, ratio=found.confirmed.effect)
+        if d.candidate.remedy == "R06-now"
+        else d
+        for d in found.decided
+    ]
+
+    assert "what would be left / as found" in names()
+
 
 def test_of_which_packets_the_causes_are_is_said():
     """Of the scouting run those above the target; of all trials those that explain looks at."""

@@ -17,6 +17,7 @@ from taut.host.situation import device_option
 from taut.records.documents.trim import (
     TRIM_FILE,
     UNCONFIRMED,
+    UNMEASURED,
     CauseOfTrim,
     PairedRatio,
     RemedyOfTrim,
@@ -73,7 +74,11 @@ class Trim(TrimDocument):
     @property
     def confirmed_state(self) -> str:
         """Name the state that `confirmed` is about: all is kept where less was not confirmed."""
-        is_all_kept = any(remedy.decision == UNCONFIRMED for remedy in self.remedies)
+        # Of an older taut "its own share was not measured", beside that share.
+        is_all_kept = any(
+            remedy.decision == UNCONFIRMED or (remedy.decision == UNMEASURED and remedy.without_it)
+            for remedy in self.remedies
+        )
         return "what would be left" if is_all_kept else "what is kept"
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taut.records.documents.trim import UNCONFIRMED, PairedRatio
+from taut.records.documents.trim import UNCONFIRMED, UNMEASURED, PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.candidates import Candidate, When
 
@@ -24,7 +24,7 @@ class Decision(StrEnum):
     KEPT_SHOWN = "kept: shown to help"
     KEPT_GROUP = "kept: its group was shown to help"
     KEPT_ALL = "kept: all together were shown to help"
-    KEPT_WHOLE = "kept: part of what was shown to help; its own share was not measured"
+    KEPT_WHOLE = UNMEASURED
     KEPT_UNCONFIRMED = UNCONFIRMED
     KEPT_LOSSES = "kept: part of what was shown to help; without it too many packets were lost"
     KEPT_UNTOLD = "kept: part of what was shown to help; too many packets were lost to say more"

@@ -277,7 +277,7 @@ class _Run:
     def _need_s(self, n_repetitions: int, n_states: int) -> float:
         """Guess how long repetitions take: one as the longest so far, the others as the mean.
 
-        The budget must not be exceeded, but a single slow one does not stand for all to come.
+        A single slow one does not stand for all to come; several may exceed the budget.
         """
         took = self._seconds.get(n_states) or [self._bench.seconds(n_states)]
         return (n_repetitions - 1) * fmean(took) + max(took)

@@ -15,8 +15,9 @@ TRIM_FILE = "trim.json"
 WINDOWS_FILE = "windows.json"
 """WindowsOfTrim: while a process is watched, and where that was interrupted; then trim.json."""
 
+UNMEASURED = "kept: part of what was shown to help; its own share was not measured"
 UNCONFIRMED = "kept: part of what was shown to help; less was not shown to do as well"
-"""A decision: without the remedy nothing was shown, and what would be left was not confirmed."""
+"""Decisions. The latter: without the remedy nothing was shown, and the rest was not confirmed."""
 
 TRIM_FORMAT = 1
 BY_STALLS = "stalls"
