@@ -157,12 +157,12 @@ static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_
 	conclude(m, seq, entry, 0, 0, flags);
 }
 
-// The ring has come round to it: of its flow much has been sent since.
+// The ring has come round to it. Of fewer flows than it holds packets, each has sent more since.
 static void conclude_overtaken(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
 {
 	struct flow_state *flow = &m->flows[entry->flow];
 
-	if (flow->next_expected <= seq)
+	if (flow->next_expected <= seq && m->n_flows <= m->in_flight.mask)
 		backlog_give_up(&m->backlog, &flow->backlog);
 	conclude_lost(m, seq, entry);
 }
