@@ -244,6 +244,22 @@ static void test_a_backlog_of_few_quanta_leaves_nothing_behind(void **state)
 	}
 }
 
+static void test_a_flow_is_given_up_only_where_more_of_it_was_sent(void **state)
+{
+	const uint32_t n_flows[] = {2, CAPACITY, 2 * CAPACITY};
+
+	for (int i = 0; i < 3; i++) {
+		struct measurement *m = start(RECORD_MODE_ALL);
+		struct packet_record records[1];
+
+		m->n_flows = n_flows[i]; // that one packet each would be of
+		send(m, CAPACITY + 1); // the first is overtaken by the last
+		bool is_given_up = m->flows[0].backlog.end_seq == BACKLOG_GIVEN_UP;
+		assert_int_equal(is_given_up, n_flows[i] < CAPACITY);
+		finish(m, records, 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_a_backlog_that_is_back_adds_nothing_to_the_next_one),
 		cmocka_unit_test(test_what_finds_the_device_full_of_a_backlog_is_void),
 		cmocka_unit_test(test_a_backlog_of_few_quanta_leaves_nothing_behind),
+		cmocka_unit_test(test_a_flow_is_given_up_only_where_more_of_it_was_sent),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
