@@ -105,7 +105,9 @@ def test_a_folder_stands_for_the_experiment_of_its_newest_run(
 
     said = capsys.readouterr()
     assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
-    assert said.err == "taut: left out: 1 run without a device and load of made\n"
+    assert (
+        said.err == "taut: left out: 1 run that measured no device of made under one of its loads\n"
+    )
 
 
 def test_a_folder_leaves_out_what_the_experiment_measured_before_it_was_changed(
@@ -121,13 +123,19 @@ def test_a_folder_leaves_out_what_the_experiment_measured_before_it_was_changed(
 
     said = capsys.readouterr()
     assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
-    assert said.err == "taut: left out: 1 run without a device and load of made\n"
+    assert (
+        said.err == "taut: left out: 1 run that measured no device of made under one of its loads\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("night", "status", "said"),
     [
-        ("2026-10-31", 0, "taut: left out: 1 run without a device and load of made\n"),
+        (
+            "2026-10-31",
+            0,
+            "taut: left out: 1 run that measured no device of made under one of its loads\n",
+        ),
         ("2026-12-24", 2, "/bad: no device was measured; see its report, or name the runs "),
     ],
 )

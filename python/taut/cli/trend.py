@@ -113,7 +113,10 @@ def _of_one_name(
 
 def _say_left_out(n: int, name: str | None) -> None:
     words = "1 run" if n == 1 else f"{n} runs"
-    print(f"taut: left out: {words} without a device and load of {name}", file=sys.stderr)
+    print(
+        f"taut: left out: {words} that measured no device of {name} under one of its loads",
+        file=sys.stderr,
+    )
 
 
 def _is_measured(run: "RunDirectory") -> bool:
