@@ -181,6 +181,16 @@ def test_a_generator_that_stands_still_behind_a_lost_packet_makes_no_outage(tmp_
     assert own.outage_ns == pytest.approx(10_000, abs=500)
 
 
+@pytest.mark.parametrize("text", ["outage(1ms) <= 6ms", "in_a_row(1ms) <= 600"])
+def test_a_void_packet_inside_an_outage_does_not_cut_it_in_two(tmp_path, text):
+    gap = (105_000_000, 105_001_000)
+    lost = replace(CALM, device_stall=None, generator_gap=gap, lost=tuple(range(10_000, 11_000)))
+    run = analysed(tmp_path / "run", lost)
+
+    assert verdicts(run, text) == [NOT_MET]
+    assert verdicts(run, text, without_void=True) == [NOT_MET]
+
+
 def test_a_failed_trial_judges_nothing(tmp_path):
     run = analysed(tmp_path / "run", CALM, failed=True)
 

@@ -79,6 +79,22 @@ def test_what_was_refused_of_a_late_generator_is_no_refusal(
     assert found.verdict is expected
 
 
+@pytest.mark.parametrize(("n_refused", "expected"), [(0, Verdict.MET), (3, Verdict.NOT_SHOWN)])
+def test_what_is_counted_between_a_row_s_counters_and_its_latencies_evens_out(
+    tmp_path: Path, n_refused: int, expected: Verdict
+) -> None:
+    # Of 20 void packets all came back, 13 of them in the latencies of the first row.
+    first, second = row(void=13, above=CLEAN), row(1, void=7, above=CLEAN)
+    counters = [{**one.counters, "void": 10} for one in (first, second)]
+    counters[1] = {**counters[1], "due": 1_000 + n_refused, "unsent": n_refused}
+    rows = [replace(one, counters=of) for one, of in zip((first, second), counters, strict=True)]
+    run = RunDirectory(make_soak_run(tmp_path / "run", rows))
+
+    [found] = judged(run, "loss = 0", without_void=True)
+
+    assert found.verdict is expected
+
+
 def test_a_control_is_not_checked_in_the_place_of_the_device(tmp_path: Path) -> None:
     run = RunDirectory(make_soak_run(tmp_path / "run", []))
     write_segment(run.path, "002-control", [row(above=CLEAN)], is_control=True)

@@ -28,9 +28,6 @@ EVER_NS = _NEVER - 1
 _ALL, _OWN = "TRUE", "NOT is_void"
 """Conditions in SQL: any packet, and one that the generator did not hold up."""
 
-_ENDS = {_ALL: "tried_ns", _OWN: "CASE WHEN is_void THEN due_ns ELSE tried_ns END"}
-"""When a packet ends a row of those that failed."""
-
 _LOST = """
 SELECT sent_ns, COUNT(*) AS n
 FROM packet
@@ -40,27 +37,40 @@ GROUP BY sent_ns
 ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
-# numbers of a packet, among all and among those of its fate, differ by the same in such a row.
-# Where the row must be the device's alone a packet that the generator held up ends it, whatever
-# became of it, when it was due: the device was not tried from then on until it was sent.
+# numbers of a packet, among those that count and among those of its fate, differ by the same in
+# such a row. A packet is out of time until the next one is tried: where the row must be the
+# device's alone, until the next is due, if the generator held that one up; from then on the device
+# was not tried. What is void and did not come in time neither ends a row nor is counted in it.
 _ROWS = """
-SELECT direction, MIN(tried_ns) AS first_ns, MAX(next_ns) AS next_ns, MAX(tried_ns) AS last_ns,
-    COUNT(*) AS n
+SELECT direction, SUM(COALESCE(next_ns, tried_ns) - tried_ns)::BIGINT AS outage_ns, COUNT(*) AS n
 FROM (
-    SELECT direction, tried_ns, failed,
-        LEAD({ends}) OVER (PARTITION BY direction ORDER BY seq) AS next_ns,
+    SELECT direction, tried_ns, next_ns, fate,
         ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
-            - ROW_NUMBER() OVER (PARTITION BY direction, failed ORDER BY seq) AS row_number
+            - ROW_NUMBER() OVER (PARTITION BY direction, fate ORDER BY seq) AS row_number
     FROM (
-        SELECT direction, seq, due_ns, is_void, COALESCE(sent_ns, due_ns) AS tried_ns,
-            CASE WHEN {which} AND (received_ns IS NULL OR received_ns - sent_ns > {deadline_ns})
-                THEN 1 ELSE 0 END AS failed
-        FROM packet WHERE NOT is_cold AND NOT (is_unsent AND {without})
-    ) AS judged
+        SELECT direction, seq, tried_ns, fate,
+            LEAD(CASE WHEN {is_own} THEN tried_ns ELSE due_ns END)
+                OVER (PARTITION BY direction ORDER BY seq) AS next_ns
+        FROM (
+            SELECT direction, seq, due_ns, is_void, COALESCE(sent_ns, due_ns) AS tried_ns,
+                CASE WHEN received_ns IS NOT NULL AND received_ns - sent_ns <= {deadline_ns} THEN 0
+                    WHEN {is_own} THEN 1 ELSE 2 END AS fate
+            FROM packet WHERE NOT is_cold AND NOT (is_unsent AND {is_left_out})
+        ) AS judged
+    ) AS followed
+    WHERE fate < 2
 ) AS numbered
-WHERE failed = 1
+WHERE fate = 1
 GROUP BY direction, row_number
 ORDER BY direction, row_number"""
+
+# What was refused: left out unless it counts; what is void never counts, but ends an own time.
+_LEFT_OUT = {
+    (_ALL, False): "TRUE",
+    (_ALL, True): "is_void",
+    (_OWN, False): "NOT is_void",
+    (_OWN, True): "FALSE",
+}
 
 
 @dataclass(frozen=True)
@@ -98,13 +108,20 @@ class Longest:
 class Packets:
     """Packets after the warm-up of the trials of one variant, read when they are asked for.
 
-    `n_lost`: how many never came back. `without_void`: without those the generator itself held up,
-    the lost ones among them.
+    `n_lost`: how many never came back. `n_refused`: how many the link refused although the
+    generator was on time with them. `without_void`: without those the generator itself held up, the
+    lost ones among them.
     """
 
     def __init__(
-        self, trials: Sequence[TrialDirectory], n_lost: int, *, without_void: bool = False
+        self,
+        trials: Sequence[TrialDirectory],
+        n_lost: int,
+        *,
+        n_refused: int = 0,
+        without_void: bool = False,
     ) -> None:
+        self.n_refused = n_refused
         self._trials = trials
         self._n_lost = n_lost - (_lost_void(trials) if without_void else 0)
         self._without_void = without_void
@@ -144,8 +161,9 @@ class Packets:
         """Give the longest rows of packets lost or late; None: not every packet's record is there.
 
         An outage that no packet in time ends lasts to the sending of the last one. Without void
-        packets each of these ends it when it was due. `with_refused`: what the link refused while
-        the generator was on time counts as lost when it was due.
+        packets the time from when each of these was due until the next was sent is none of it.
+        `with_refused`: what the link refused while the generator was on time counts as lost when it
+        was due.
         """
         if not self._has_records:
             return None
@@ -153,15 +171,11 @@ class Packets:
         for packets in self._records():
             asked = _ROWS.format(
                 deadline_ns=deadline_ns,
-                which=self._which,
-                ends=_ENDS[self._which],
-                without="is_void" if with_refused else "TRUE",
+                is_own=self._which,
+                is_left_out=_LEFT_OUT[self._which, with_refused],
             )
             rows = packets.query(asked).to_pylist()
-            found += [
-                Longest(row["n"], (row["next_ns"] or row["last_ns"]) - row["first_ns"])
-                for row in rows
-            ]
+            found += [Longest(row["n"], row["outage_ns"]) for row in rows]
         return Longest(max(f.n_in_a_row for f in found), max(f.outage_ns for f in found))
 
     @property

@@ -115,8 +115,10 @@ def judge_run(
         n_failed = len(failed.get(asked_of(row), ()))
         why = why_invalid(row, n_failed, without_void=True)
         too_late[row.trials] = why_invalid(row, n_failed, without_void=without_void)
-        packets = Packets(own, row.lost, without_void=without_void)
-        on_time = Packets(own, row.lost, without_void=True)
+        packets, on_time = (
+            Packets(own, row.lost, n_refused=row.refused, without_void=without)
+            for without in (without_void, True)
+        )
         for one in requirements:
             judged = _judged(row, one, packets, measured_ns, why)
             if judged.verdict is Verdict.NOT_MET and not without_void:
@@ -206,7 +208,8 @@ def _judged(
         return Judged(*of, Verdict.INVALID, invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
     needed_ns = None
-    refused = refused_words(asked, row.due, row.refused)
+    n_failed = 0 if counted is None else counted.n_failed
+    refused = refused_words(asked, row.due, row.refused, n_failed)
     if refused and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
         verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
     elif verdict is Verdict.MET and measured_ns < asked.least_ns:
@@ -256,12 +259,13 @@ def _unless_too_late(judged: Judged, why: str) -> Judged:
     return replace(judged, verdict=Verdict.INVALID, said=why, n=None, n_eff=None, needed_ns=None)
 
 
-def refused_words(asked: Requirement, n_due: int, n_refused: int) -> str:
-    """Say why no length shows a share to be met: the link refused more packets than may fail.
+def refused_words(asked: Requirement, n_due: int, n_refused: int, n_failed: int) -> str:
+    """Say why no length shows a share to be met: with what was refused more failed than may.
 
-    `n_refused`: less those that the generator was late with. Empty: no more.
+    `n_refused`: less those that the generator was late with. Empty: no more, or nothing was.
     """
-    if asked.what not in _SHARES_LOST or n_refused <= asked.share_above * n_due:
+    may = asked.share_above * n_due
+    if asked.what not in _SHARES_LOST or n_refused <= 0 or n_refused + n_failed <= may:
         return ""
     return f"the link refused {n_refused:,} of the {n_due:,} that were due, as a full one does"
 
@@ -341,7 +345,9 @@ def _longest(asked: Requirement, packets: Packets) -> Found:
         return Verdict.NOT_SHOWN, packets.why_unknown, None
     if not _is_short_enough(asked, longest):
         return Verdict.NOT_MET, _longest_words(asked, longest), None
-    with_refused = packets.longest(deadline_ns, with_refused=True) or longest
+    with_refused = longest
+    if packets.n_refused:
+        with_refused = packets.longest(deadline_ns, with_refused=True) or longest
     if _is_short_enough(asked, with_refused):
         return Verdict.MET, _longest_words(asked, longest), None
     said = f"{_longest_words(asked, longest)}; with what the link refused, as a full one does, "

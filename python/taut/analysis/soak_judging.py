@@ -38,7 +38,8 @@ def judge_rows(
         if verdict is Verdict.NOT_MET and is_luck:
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
         due, void = (course.counters.get(name, 0) for name in ("due", "void"))
-        words = refused_words(one, due, sum(map(refused, rows)))
+        n_failed = sum(failing(one, row, own=True) or 0 for row in rows)
+        words = refused_words(one, due, sum(map(refused, rows)), n_failed)
         if words and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {words}"
         if verdict is Verdict.MET and course.measured_ns < one.least_ns:

@@ -10,8 +10,8 @@
 | `outage(D)` | longest time from such a packet's sending to that of the next in time |
 
 Behind each may stand `for 12h`: less than that was measured says nothing.  Packets of the warm-up
-do not count; nor do those that the link refused, but where they are more than may fail, nobody
-passes.
+do not count. Those that the link refused do not either, but what counts lost packets does not pass
+where they could decide.
 """
 
 import re

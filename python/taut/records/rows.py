@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from taut.core.requirement import Requirement
-from taut.records.documents.generator import on_time_refused
 from taut.records.documents.soak import Row, Segment
 
 _SAID = ("p", "max", "loss", "within")
@@ -34,10 +33,14 @@ def failing(one: Requirement, row: Row, *, own: bool) -> int | None:
 
 
 def refused(row: Row) -> int:
-    """Count what the link refused although the generator was on time with it."""
-    of = row.counters
+    """Count what the link refused although the generator was on time with it.
+
+    Counters and latencies of a row are read one after the other: by what is counted between, it is
+    wrong, and that of the next row as much the other way. It may be below 0; of all rows it is not.
+    """
     n_back = row.latency.n - row.on_time.n
-    return on_time_refused(of["unsent"], of["void"], n_back, of["lost_void"])
+    of = row.counters
+    return of["unsent"] - (of["void"] - n_back - of["lost_void"])
 
 
 def elapsed(segments: Sequence[Segment]) -> Iterator[tuple[int, Row]]:

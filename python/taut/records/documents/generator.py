@@ -27,11 +27,6 @@ def warm_count(counters: Counters, name: str) -> int:
     return counters.get(name, 0) - counters.get("cold" if name == "due" else f"{name}_cold", 0)
 
 
-def on_time_refused(unsent: int, void: int, void_back: int, void_lost: int) -> int:
-    """Count unsent packets that are not void: a void one is back, lost, or unsent itself."""
-    return max(0, unsent - max(0, void - void_back - void_lost))
-
-
 @dataclass(frozen=True)
 class GapCounters:
     """Gaps of a polling thread: times above the threshold in which it did not poll."""

@@ -13,7 +13,7 @@ from taut.records.documents.budget import Budget
 from taut.records.documents.capture import CaptureResult
 from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
-from taut.records.documents.generator import Counters, DeviceUse, Energy, on_time_refused
+from taut.records.documents.generator import Counters, DeviceUse, Energy
 from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
 from taut.records.documents.json_form import (
     Json,
@@ -317,8 +317,9 @@ class Variant:
     @property
     def refused(self) -> int:
         """Packets that the link refused although the generator was on time with them."""
+        # What is void is back, lost, or was refused itself.
         n_back = self.latency.n - self.metrics.latency(WITHOUT_VOID).n
-        return on_time_refused(self.unsent, self.void, n_back, self.lost_void or 0)
+        return max(0, self.unsent - max(0, self.void - n_back - (self.lost_void or 0)))
 
     @property
     def called(self) -> str:
