@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -52,7 +53,7 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     One burst can: an iteration that is held up before it takes packets, and again when it has sent
     them, is one gap of the log. So can what it had in hand, where its ports send one by one.
     """
-    had = handled_one_by_one(trial)
+    log = logged_one_by_one(trial)
     packets = pq.read_table(trial.packets, columns=["flags", "sent_ns", "received_ns"])
     packets = packets.filter(pc.is_valid(packets["received_ns"]))
     flags, sent, received = (packets[name].to_numpy() for name in packets.column_names)
@@ -61,18 +62,28 @@ def passed_in(trial: TrialDirectory, stalls: set[Stall]) -> dict[Stall, int]:
     counts = {}
     for thread, start, end in stalls:
         came = np.sort(received[(sent > start + EDGE_NS) & (received < end - EDGE_NS)])
-        if np.any(np.diff(came) > BURST_NS) and len(came) > had.get(start, 0):
+        if np.any(np.diff(came) > BURST_NS) and len(came) > handled_in(log, (start + end) // 2):
             counts[thread, start, end] = len(came)
     return counts
 
 
-def handled_one_by_one(trial: TrialDirectory) -> dict[int, int]:
-    """Give the packets of each logged gap, by its start, where ports send one by one; else none."""
+def logged_one_by_one(trial: TrialDirectory) -> pa.Table:
+    """Give the gaps of the device's log, in order, where its ports send one by one; else none."""
+    gaps = pq.read_table(trial.gaps, filters=[("thread", "=", "forwarder")]).sort_by("start_ns")
     log = trial.meta.dut.stats and trial.meta.dut.stats.gaps
-    if not log or log.per_packet_ns <= BURST_NS:
-        return {}
-    gaps = pq.read_table(trial.gaps, filters=[("thread", "=", "forwarder")])
-    return dict(zip(gaps["start_ns"].to_pylist(), gaps["n_packets"].to_pylist(), strict=True))
+    return gaps if log and log.per_packet_ns > BURST_NS else gaps.slice(0, 0)
+
+
+def handled_in(log: pa.Table, at_ns: int) -> int:
+    """Say how many packets a gap of the log had; 0: there is none at that time.
+
+    Asked for the middle of a stall: explain puts gaps of a core on the generator's clock, so that
+    they begin some ns beside where the log has them.
+    """
+    row = int(np.searchsorted(log["start_ns"].to_numpy(), at_ns, "right")) - 1
+    if row < 0 or log["end_ns"][row].as_py() < at_ns:
+        return 0
+    return int(log["n_packets"][row].as_py())
 
 
 @dataclass
