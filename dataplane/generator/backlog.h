@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct backlog {
-	uint64_t until_tsc; // what is sent before can stand behind it; 0: there is none
+	uint64_t until_tsc; // what is sent before can stand behind it, if n_flows > 0
 	uint32_t n_flows; // of which a packet of it, or one that stood behind it, is on its way
 };
 
@@ -41,7 +41,8 @@ static inline void backlog_sent(struct backlog *backlog, struct backlog_flow *fl
 {
 	uint64_t shown_ticks = late_ticks > 2 * quantum_ticks ? late_ticks - 2 * quantum_ticks : 0;
 
-	if (sent_tsc + 2 * shown_ticks > backlog->until_tsc)
+	// With none on its way the device is empty: this is another one, of its own length.
+	if (backlog->n_flows == 0 || sent_tsc + 2 * shown_ticks > backlog->until_tsc)
 		backlog->until_tsc = sent_tsc + 2 * shown_ticks;
 	backlog_add(backlog, flow, seq);
 }
@@ -62,21 +63,11 @@ static inline bool backlog_joined(
 	return true;
 }
 
-static inline void backlog_end_flow(struct backlog *backlog)
-{
-	// The device is empty of it: what a later gap leaves is another, of its own length.
-	if (--backlog->n_flows == 0)
-		backlog->until_tsc = 0;
-}
-
 // A packet of the flow is lost, and none sent after it has come back.
 static inline void backlog_give_up(struct backlog *backlog, struct backlog_flow *flow)
 {
-	bool is_on_its_way = flow->end_seq != 0 && flow->end_seq != BACKLOG_GIVEN_UP;
-
+	backlog->n_flows -= flow->end_seq != 0 && flow->end_seq != BACKLOG_GIVEN_UP;
 	flow->end_seq = BACKLOG_GIVEN_UP;
-	if (is_on_its_way)
-		backlog_end_flow(backlog);
 }
 
 // Hot path: packet seq is back.
@@ -89,6 +80,6 @@ static inline void backlog_received(
 		flow->end_seq = 0;
 	} else if (seq + 1 >= flow->end_seq) {
 		flow->end_seq = 0;
-		backlog_end_flow(backlog);
+		backlog->n_flows--;
 	}
 }

@@ -120,17 +120,22 @@ static void lose_flow_1_with_the_backlog(struct measurement *m)
 	}
 }
 
+static void send_late(struct measurement *m, uint64_t seq, uint64_t late_ticks)
+{
+	measurement_sent(m, &(struct sent_packet){
+				    .due_tsc = due_of(seq),
+				    .sent_tsc = due_of(seq) + late_ticks,
+				    .flow = (uint32_t)(seq % 2),
+				    .frame_len = 64,
+				    .flags = IN_FLIGHT_VOID,
+			    });
+}
+
 // One of each flow, as behind a gap from when the first was due.
 static void send_two_late(struct measurement *m)
 {
-	for (int i = 0; i < 2; i++) {
-		uint64_t seq = m->in_flight.next_seq;
-		measurement_sent(m, &(struct sent_packet){.due_tsc = due_of(seq),
-					    .sent_tsc = due_of(seq) + 6 * QUANTUM,
-					    .flow = (uint32_t)(seq % 2),
-					    .frame_len = 64,
-					    .flags = IN_FLIGHT_VOID});
-	}
+	for (int i = 0; i < 2; i++)
+		send_late(m, m->in_flight.next_seq, 6 * QUANTUM);
 }
 
 static void test_what_is_lost_for_good_is_not_waited_for_behind_every_gap(void **state)
@@ -146,6 +151,24 @@ static void test_what_is_lost_for_good_is_not_waited_for_behind_every_gap(void *
 	receive(m, 28, 300); // flow 0 was back, of flow 1 nobody waits for any
 
 	assert_int_equal(m->counters.void_, n_void);
+	finish(m, records, 1);
+}
+
+static void test_a_flow_that_is_given_up_makes_no_backlog_longer(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[1];
+
+	lose_flow_1_with_the_backlog(m);
+	send(m, 1);
+	receive(m, 26, 300);
+	send_late(m, 27, 15 * QUANTUM); // would be ahead until packet 31 is sent
+	send_late(m, 28, 6 * QUANTUM); // until packet 30 is
+	send(m, 2);
+
+	const struct in_flight *sent = &m->in_flight;
+	assert_true((sent->entries[29 & sent->mask].flags & IN_FLIGHT_VOID) != 0);
+	assert_false((sent->entries[30 & sent->mask].flags & IN_FLIGHT_VOID) != 0);
 	finish(m, records, 1);
 }
 
@@ -271,6 +294,7 @@ int main(void)
 			test_one_way_through_the_device_that_is_empty_says_nothing_of_another),
 		cmocka_unit_test(test_what_is_lost_of_a_backlog_is_not_waited_for),
 		cmocka_unit_test(test_what_is_lost_for_good_is_not_waited_for_behind_every_gap),
+		cmocka_unit_test(test_a_flow_that_is_given_up_makes_no_backlog_longer),
 		cmocka_unit_test(test_a_flow_that_came_back_is_waited_for_again),
 		cmocka_unit_test(test_a_flow_that_lost_a_packet_is_waited_for_all_the_same),
 		cmocka_unit_test(test_a_backlog_that_is_back_adds_nothing_to_the_next_one),
