@@ -26,6 +26,29 @@ from taut.records.documents.generator import GeneratorResult
 from taut.testbed.scope import RunScope
 
 LOOPBACK_PPS, EAGER_PPS = 4e6, 1e6
+SEARCH = """
+name = "made"
+duration = "100ms"
+warm_up = "0s"
+[search]
+min = "1kpps"
+max = "10Mpps"
+[[goal]]
+name = "ndr"
+sum = "1s"
+width = "20%"
+[[goal]]
+name = "pdr"
+sum = "1s"
+width = "20%"
+[[device]]
+driver = "taut_forward"
+name = "eager"
+[[traffic]]
+rates = ["10kpps"]
+"""
+"""Two goals for one device, in sums of a second."""
+
 CORES = Cores(generator=0, device=0, writer=0, runner=0)
 
 

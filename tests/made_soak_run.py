@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from made_run import MadeTrial, MadeVariant, make_run
+from made_calm import CALM
+from made_run import MadeVariant, make_run
 from made_soak import SECOND_NS, segment
 from taut.records.documents.soak import Row
 from taut.records.live import Fresh
 from taut.records.segments import SegmentWriter
-
-CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
-"""No packet takes longer than 20 us."""
 
 
 def make_soak_run(path: Path, whole: Sequence[Row], killed: Sequence[Row] = ()) -> Path:

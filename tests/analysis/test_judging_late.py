@@ -3,7 +3,8 @@
 import shutil
 from dataclasses import replace
 
-from made_run import MadeTrial, MadeVariant, make_run
+from made_calm import CALM
+from made_run import MadeVariant, make_run
 from taut.analysis.failing import Packets
 from taut.analysis.judging import Judged, _unless_void, judge_run
 from taut.analysis.proof import Verdict, chance
@@ -12,14 +13,6 @@ from taut.core.requirement import parse_requirement
 from taut.records.documents.load import Device, Load
 from taut.records.rundir import RunDirectory
 
-CALM = MadeTrial(
-    tail_share=0.0,
-    n_lost=0,
-    device_stall=None,
-    generator_gap=None,
-    n_duplicates=0,
-    n_orphans=0,
-)
 LATE = replace(CALM, generator_gap=(100_000_000, 160_000_000))
 
 

@@ -7,8 +7,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from made_calm import CALM
 from made_packets import UNSENT, VOID
-from made_run import MadeTrial, MadeVariant, make_run
+from made_run import MadeVariant, make_run
 from taut.analysis.failing import Packets
 from taut.analysis.judging import judge_run
 from taut.analysis.proof import Verdict
@@ -16,14 +17,6 @@ from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
 from taut.records.rundir import RunDirectory
 
-CALM = MadeTrial(
-    tail_share=0.0,
-    n_lost=0,
-    device_stall=None,
-    generator_gap=None,
-    n_duplicates=0,
-    n_orphans=0,
-)
 MET, NOT_SHOWN = Verdict.MET, Verdict.NOT_SHOWN
 
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from made_run import VARIANTS, MadeTrial, MadeVariant, fail_trial, make_run
+from made_calm import CALM
+from made_run import VARIANTS, MadeVariant, fail_trial, make_run
 from made_soak import row
 from made_soak_run import make_soak_run
 from taut.cli.main import run_command
 from taut.cli.run_job import check_required
 from taut.core.errors import RequirementNotMet
 from taut.records.rundir import RunDirectory
-
-CALM = MadeTrial(tail_share=0.0, n_lost=0, generator_gap=None, device_stall=None)
 
 
 @pytest.fixture(scope="module")

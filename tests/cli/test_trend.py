@@ -11,6 +11,7 @@ from taut.cli.main import run_command
 from taut.report.comparison import WITHOUT_VOID
 
 N_RUNS = 8
+LEFT_OUT = "taut: left out: 1 run that measured no device of made under one of its loads\n"
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +23,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path = make_run(
             folder / f"n{N_RUNS - night}", (replace(VARIANTS[1], trial=trial),), repetitions=1
         )
-        manifest = json.loads((path / "manifest.json").read_text())
-        manifest["started_utc"] = f"2026-11-{night + 1:02}T00:00:00+00:00"
-        manifest["taut"] = {"version": "0.1" if night < 5 else "0.2"}
-        (path / "manifest.json").write_text(json.dumps(manifest))
+        change_manifest(
+            path,
+            started_utc=f"2026-11-{night + 1:02}T00:00:00+00:00",
+            taut={"version": "0.1" if night < 5 else "0.2"},
+        )
     return folder
+
+
+def change_manifest(run: Path, **changes: object) -> None:
+    path = run / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for name, value in changes.items():
+        manifest[name] = {**manifest[name], **value} if name == "spec" else value
+    path.write_text(json.dumps(manifest))
 
 
 def test_the_verdict_comes_first_and_runs_in_the_order_of_their_time(
@@ -97,17 +107,13 @@ def test_a_folder_stands_for_the_experiment_of_its_newest_run(
 ) -> None:
     shutil.copytree(folder, tmp_path / "runs")
     other = make_run(tmp_path / "runs" / "other", VARIANTS[1:2], repetitions=1)
-    manifest = json.loads((other / "manifest.json").read_text())
-    manifest["spec"]["name"] = "another"
-    (other / "manifest.json").write_text(json.dumps(manifest))
+    change_manifest(other, spec={"name": "another"})
 
     assert run_command(["trend", str(tmp_path / "runs")]) == 0
 
     said = capsys.readouterr()
     assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
-    assert (
-        said.err == "taut: left out: 1 run that measured no device of made under one of its loads\n"
-    )
+    assert said.err == LEFT_OUT
 
 
 def test_a_folder_leaves_out_what_the_experiment_measured_before_it_was_changed(
@@ -115,27 +121,19 @@ def test_a_folder_leaves_out_what_the_experiment_measured_before_it_was_changed(
 ) -> None:
     shutil.copytree(folder, tmp_path / "runs")
     before = make_run(tmp_path / "runs" / "before", VARIANTS[3:4], repetitions=1)
-    manifest = json.loads((before / "manifest.json").read_text())
-    manifest["started_utc"] = "2026-10-31T00:00:00+00:00"
-    (before / "manifest.json").write_text(json.dumps(manifest))
+    change_manifest(before, started_utc="2026-10-31T00:00:00+00:00")
 
     assert run_command(["trend", str(tmp_path / "runs")]) == 0
 
     said = capsys.readouterr()
     assert said.out.startswith(f"No step shown in the median of {N_RUNS} runs.")
-    assert (
-        said.err == "taut: left out: 1 run that measured no device of made under one of its loads\n"
-    )
+    assert said.err == LEFT_OUT
 
 
 @pytest.mark.parametrize(
     ("night", "status", "said"),
     [
-        (
-            "2026-10-31",
-            0,
-            "taut: left out: 1 run that measured no device of made under one of its loads\n",
-        ),
+        ("2026-10-31", 0, LEFT_OUT),
         ("2026-12-24", 2, "/bad: no device was measured; see its report, or name the runs "),
     ],
 )
@@ -150,9 +148,7 @@ def test_a_night_in_which_the_device_failed_is_left_out_unless_it_is_the_last(
     shutil.copytree(folder, tmp_path / "runs")
     bad = make_run(tmp_path / "runs" / "bad", VARIANTS[:2], repetitions=1)
     fail_trial(next(bad.glob("trials/*-eager-*")))
-    manifest = json.loads((bad / "manifest.json").read_text())
-    manifest["started_utc"] = f"{night}T00:00:00+00:00"
-    (bad / "manifest.json").write_text(json.dumps(manifest))
+    change_manifest(bad, started_utc=f"{night}T00:00:00+00:00")
 
     assert run_command(["trend", str(tmp_path / "runs")]) == status
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from made_bench import EAGER_PPS, LOOPBACK_PPS, Bench, counters, histogram, sessions
+from made_bench import EAGER_PPS, LOOPBACK_PPS, SEARCH, Bench, counters, histogram, sessions
 from taut.experiment.bisection import Counted
 from taut.experiment.capacity import count, search_capacity
 from taut.experiment.kept import Kept
@@ -18,35 +18,13 @@ from taut.records.documents.search import SearchDocument, SearchOfDevice
 from taut.records.documents.trial import TrialDocument
 from taut.records.rundir import RunDirectory
 
-TEXT = """
-name = "made"
-duration = "100ms"
-warm_up = "0s"
-[search]
-min = "1kpps"
-max = "10Mpps"
-[[goal]]
-name = "ndr"
-sum = "1s"
-width = "20%"
-[[goal]]
-name = "pdr"
-sum = "1s"
-width = "20%"
-[[device]]
-driver = "taut_forward"
-name = "eager"
-[[traffic]]
-rates = ["10kpps"]
-"""
-
 
 @pytest.fixture
 def go(tmp_path: Path) -> Iterator[Callable[..., tuple[SearchDocument, RunDirectory]]]:
     with sessions(tmp_path) as opened:
 
         def run(bench: Bench, spec: Spec | None = None) -> tuple[SearchDocument, RunDirectory]:
-            spec = spec or parse_spec(TEXT)
+            spec = spec or parse_spec(SEARCH)
             session = opened(bench, spec)
             return search_capacity(session, spec), session.run_directory
 
@@ -85,7 +63,7 @@ def test_every_trial_is_in_the_run_and_every_step_names_its_own(go):
 
 
 def test_latency_is_measured_at_shares_of_pdr_after_the_search(go):
-    document, run = go(Bench(), parse_spec(TEXT, ["repetitions=2", "floor=false"]))
+    document, run = go(Bench(), parse_spec(SEARCH, ["repetitions=2", "floor=false"]))
 
     eager = of(document, "eager")
     lower = eager.found[1].lower.load_pps
@@ -187,13 +165,13 @@ def test_a_rate_that_was_not_sent_is_kept_by_nobody(go):
 
 
 def test_without_a_loopback_nobody_knows_whether_the_device_slowed_the_generator(go):
-    document, _ = go(Bench(sends_most=5e5), parse_spec(TEXT, ["floor=false"]))
+    document, _ = go(Bench(sends_most=5e5), parse_spec(SEARCH, ["floor=false"]))
 
     found = of(document, "eager").found
     assert [(one.irregular, one.upper) for one in found] == [("instrument limited", None)] * 2
 
 
-TWO = TEXT.replace(
+TWO = SEARCH.replace(
     "[[traffic]]", '[[device]]\ndriver = "taut_forward"\nname = "other"\n[[traffic]]'
 )
 
@@ -299,7 +277,7 @@ def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):
 def test_goals_of_time_are_searched_apart_and_share_trials(go):
     goal = '[[goal]]\nname = "fast"\nwithin = "1us"\nshare = "99%"\nsum = "1s"\nwidth = "20%"\n'
 
-    document, _ = go(Bench(), parse_spec(TEXT + goal))
+    document, _ = go(Bench(), parse_spec(SEARCH + goal))
 
     eager = of(document, "eager")
     assert [one.goal for one in eager.found] == ["ndr", "pdr", "fast"]

@@ -1,30 +1,11 @@
 """A search in which the generator spoils one goal again and again, and another one once."""
 
-from made_bench import EAGER_PPS, Bench, sessions
+from made_bench import EAGER_PPS, SEARCH, Bench, sessions
 from taut.experiment.capacity import search_capacity
 from taut.experiment.spec import parse_spec
 
-TEXT = """
-name = "made"
-duration = "100ms"
-warm_up = "0s"
-[search]
-min = "1kpps"
-max = "10Mpps"
-[[goal]]
-name = "ndr"
-sum = "5s"
-width = "20%"
-[[goal]]
-name = "pdr"
-sum = "5s"
-width = "20%"
-[[device]]
-driver = "taut_forward"
-name = "eager"
-[[traffic]]
-rates = ["10kpps"]
-"""
+# Long enough for several trials at a load.
+TEXT = SEARCH.replace('"1s"', '"5s"')
 
 
 def test_where_one_goal_is_given_up_a_trial_that_spoils_another_is_repeated(tmp_path):
