@@ -36,15 +36,7 @@ void stamp_log_destroy(struct stamp_log *log)
 
 int stamp_log_close(struct stamp_log *log, uint64_t epoch_tsc, const struct clock_point *last)
 {
-	uint64_t n_written = 0;
-
-	if (log->writer == NULL)
-		return 0;
-	record_writer_set_epoch(log->writer, epoch_tsc);
-	int err = record_writer_close(log->writer, last, &n_written, NULL);
-	log->writer = NULL;
-	log->not_kept = log->n - n_written;
-	return err;
+	return record_writer_end_log(&log->writer, log->n, epoch_tsc, last, &log->not_kept);
 }
 
 // Say which packet of the generator this is. Returns false where it is none, or not chosen.

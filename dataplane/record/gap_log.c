@@ -107,13 +107,5 @@ int gap_log_write(const struct gap_log *log, const char *path,
 
 int gap_log_close(struct gap_log *log, uint64_t epoch_tsc, const struct clock_point *last)
 {
-	uint64_t n_written = 0;
-
-	if (log->writer == NULL)
-		return 0;
-	record_writer_set_epoch(log->writer, epoch_tsc);
-	int err = record_writer_close(log->writer, last, &n_written, NULL);
-	log->writer = NULL;
-	log->not_logged = log->n - n_written;
-	return err;
+	return record_writer_end_log(&log->writer, log->n, epoch_tsc, last, &log->not_logged);
 }

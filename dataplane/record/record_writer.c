@@ -320,3 +320,17 @@ int record_writer_close(struct record_writer *writer, const struct clock_point *
 	free(writer);
 	return err;
 }
+
+int record_writer_end_log(struct record_writer **writer, uint64_t n, uint64_t epoch_tsc,
+	const struct clock_point *last, uint64_t *n_missing)
+{
+	uint64_t n_written = 0;
+
+	if (*writer == NULL)
+		return 0;
+	record_writer_set_epoch(*writer, epoch_tsc);
+	int err = record_writer_close(*writer, last, &n_written, NULL);
+	*writer = NULL;
+	*n_missing = n - n_written;
+	return err;
+}

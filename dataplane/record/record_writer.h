@@ -58,6 +58,12 @@ void record_writer_set_epoch(struct record_writer *writer, uint64_t epoch_tsc);
 int record_writer_close(struct record_writer *writer, const struct clock_point *last,
 	uint64_t *n_written, uint64_t *n_lost);
 
+// Close the writer of a log, which has offered it n records: the epoch is set, *writer becomes
+// NULL, *n_missing counts the records that are not in the file. All stays as it is where *writer is
+// NULL. Returns 0 or -errno of the first failed write.
+int record_writer_end_log(struct record_writer **writer, uint64_t n, uint64_t epoch_tsc,
+	const struct clock_point *last, uint64_t *n_missing);
+
 // Hot path: where the ring looks full, ask the writer thread's index once more.
 bool record_writer_has_room(struct record_writer *writer);
 
