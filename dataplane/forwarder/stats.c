@@ -59,21 +59,6 @@ static void print_holds(struct json *json, const struct transmit *transmit)
 	json_end(json);
 }
 
-static void print_gaps(
-	struct json *json, const struct config *config, const struct gap_log *gaps, uint64_t tsc_hz)
-{
-	json_object(json, "gaps");
-	json_u64(json, "n", gaps->n);
-	json_u64(json, "total_ns", clock_ns(gaps->total_ticks, tsc_hz));
-	json_u64(json, "max_ns", clock_ns(gaps->max_ticks, tsc_hz));
-	json_u64(json, "not_logged", gaps->not_logged);
-	json_u64(json, "threshold_ns", config->gap_threshold_ns);
-	json_u64(json, "per_packet_ns", config->gap_per_packet_ns);
-	json_u64(json, "work_packets", gaps->work_packets);
-	json_u64(json, "work_ns", clock_ns(gaps->work_ticks, tsc_hz));
-	json_end(json);
-}
-
 // Nothing where nothing is stamped.
 static void print_stamps(
 	struct json *json, const struct config *config, const struct stamp_log *stamps)
@@ -127,7 +112,10 @@ static void print(struct json *json, const void *context)
 		clock_ns(worker->n_iterations > 0 ? worker->min_loop_ticks : 0, stats->tsc_hz));
 	print_ports(json, config, worker);
 	print_nfs(json, config, worker);
-	print_gaps(json, config, &worker->gaps, stats->tsc_hz);
+	json_object(json, "gaps");
+	gap_log_print(&worker->gaps, json, config->gap_threshold_ns, config->gap_per_packet_ns,
+		stats->tsc_hz);
+	json_end(json);
 	print_stamps(json, config, &worker->stamps);
 	if (worker->wait.sleeps)
 		print_wait(json, &worker->wait, stats->tsc_hz);

@@ -138,17 +138,9 @@ static void print_counters(struct json *json, const char *name, const struct cou
 
 static void print_gaps(struct json *json, const struct generator *g)
 {
-	const struct gap_log *log = &g->loop.gaps.log;
-
 	json_object(json, "gaps");
-	json_u64(json, "n", log->n);
-	json_u64(json, "total_ns", clock_ns(log->total_ticks, g->tsc_hz));
-	json_u64(json, "max_ns", clock_ns(log->max_ticks, g->tsc_hz));
-	json_u64(json, "not_logged", log->not_logged);
-	json_u64(json, "threshold_ns", g->config->gap_threshold_ns);
-	json_u64(json, "per_packet_ns", g->config->gap_per_packet_ns);
-	json_u64(json, "work_packets", log->work_packets);
-	json_u64(json, "work_ns", clock_ns(log->work_ticks, g->tsc_hz));
+	gap_log_print(&g->loop.gaps.log, json, g->config->gap_threshold_ns,
+		g->config->gap_per_packet_ns, g->tsc_hz);
 	json_u64(json, "longest_granted_ns",
 		clock_ns(g->loop.gaps.longest_granted_ticks, g->tsc_hz));
 	json_u64(json, "full_ring_packets", g->loop.gaps.n_full);

@@ -1,5 +1,7 @@
 #include "gap_log.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,4 +110,17 @@ int gap_log_write(const struct gap_log *log, const char *path,
 int gap_log_close(struct gap_log *log, uint64_t epoch_tsc, const struct clock_point *last)
 {
 	return record_writer_end_log(&log->writer, log->n, epoch_tsc, last, &log->not_logged);
+}
+
+void gap_log_print(const struct gap_log *log, struct json *json, uint64_t threshold_ns,
+	uint64_t per_packet_ns, uint64_t tsc_hz)
+{
+	json_u64(json, "n", log->n);
+	json_u64(json, "total_ns", clock_ns(log->total_ticks, tsc_hz));
+	json_u64(json, "max_ns", clock_ns(log->max_ticks, tsc_hz));
+	json_u64(json, "not_logged", log->not_logged);
+	json_u64(json, "threshold_ns", threshold_ns);
+	json_u64(json, "per_packet_ns", per_packet_ns);
+	json_u64(json, "work_packets", log->work_packets);
+	json_u64(json, "work_ns", clock_ns(log->work_ticks, tsc_hz));
 }

@@ -5,6 +5,7 @@
 // they run, all of them however long that is; each core of taut-noise and taut-inject keeps the
 // first ones in memory, written after the run. Memory is taken and touched before it.
 
+#include "json_writer.h"
 #include "record_writer.h"
 
 #include <stddef.h>
@@ -48,6 +49,11 @@ int gap_log_close(struct gap_log *log, uint64_t epoch_tsc, const struct clock_po
 
 // Hot path, out of line because it is rare: log one gap.
 void gap_log_add(struct gap_log *log, uint64_t start_tsc, uint64_t end_tsc, uint32_t n_packets);
+
+// Its counters as members of the object that is open, as both programs that forward or send have
+// them: what it counts, in nanoseconds, and what makes a gap.
+void gap_log_print(const struct gap_log *log, struct json *json, uint64_t threshold_ns,
+	uint64_t per_packet_ns, uint64_t tsc_hz);
 
 static inline size_t gap_log_kept(const struct gap_log *log)
 {
