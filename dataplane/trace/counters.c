@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "json_writer.h"
+#include "key_value.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -153,17 +154,6 @@ static uint64_t column(const char *at, int n)
 	return value;
 }
 
-// The number of a line "key value".
-static bool value_of(const char *line, const char *key, uint64_t *out)
-{
-	size_t len = strlen(key);
-
-	if (strncmp(line, key, len) != 0)
-		return false;
-	*out = strtoull(line + len, NULL, 10);
-	return true;
-}
-
 static void print_column(struct json *json, const char *name, const char *at, int n)
 {
 	if (at != NULL)
@@ -197,9 +187,9 @@ static void print_switches(struct json *json, const char *folder)
 	snprintf(path, sizeof(path), "%s/status", folder);
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (value_of(line, "voluntary_ctxt_switches:", &value))
+		if (key_value(line, "voluntary_ctxt_switches:", &value))
 			json_u64(json, "voluntary", value);
-		else if (value_of(line, "nonvoluntary_ctxt_switches:", &value))
+		else if (key_value(line, "nonvoluntary_ctxt_switches:", &value))
 			json_u64(json, "nonvoluntary", value);
 	}
 	if (file != NULL)

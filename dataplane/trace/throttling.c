@@ -1,5 +1,7 @@
 #include "throttling.h"
 
+#include "key_value.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,17 +42,6 @@ struct throttling *throttling_create(const char *root)
 	return throttling;
 }
 
-// The number of a line "key value".
-static bool value_of(const char *line, const char *key, uint64_t *out)
-{
-	size_t len = strlen(key);
-
-	if (strncmp(line, key, len) != 0)
-		return false;
-	*out = strtoull(line + len, NULL, 10);
-	return true;
-}
-
 // Version 2 counts microseconds, version 1 nanoseconds. Returns false where the group is not there
 // or has no such counter.
 static bool read_group(const char *root, const char *mount, const char *group, struct counted *out)
@@ -63,12 +54,12 @@ static bool read_group(const char *root, const char *mount, const char *group, s
 	snprintf(path, sizeof(path), "%s%s%s/cpu.stat", root, mount, group);
 	FILE *file = fopen(path, "re");
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		if (value_of(line, "nr_throttled ", &out->n))
+		if (key_value(line, "nr_throttled ", &out->n))
 			is_there = true;
-		else if (value_of(line, "throttled_time ", &value))
+		else if (key_value(line, "throttled_time ", &value))
 			out->us = value / 1000;
 		else
-			(void)value_of(line, "throttled_usec ", &out->us);
+			(void)key_value(line, "throttled_usec ", &out->us);
 	}
 	if (file != NULL)
 		fclose(file);
