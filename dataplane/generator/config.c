@@ -21,7 +21,7 @@ static const uint64_t max_duration_ns = UINT64_C(86400000000000);
 
 static const char *const rate_layers[] = {"l2", "l1", NULL};
 static const char *const record_voids[] = {"all", "slow", NULL};
-static const char *const record_modes[] = {"all", "tail", "none", NULL};
+const char *const record_modes[] = {"all", "tail", "none", NULL};
 
 #define AT(member) offsetof(struct options, member)
 

@@ -55,6 +55,7 @@ struct config {
 	int n_used; // arguments before EAL's
 };
 
+extern const char *const record_modes[]; // by enum record_mode
 extern const struct option_spec generator_options[];
 extern const size_t n_generator_options;
 

@@ -162,10 +162,8 @@ static void print_loop(struct json *json, const struct generator *g)
 
 static void print_records(struct json *json, const struct generator *g)
 {
-	static const char *const modes[] = {"all", "tail", "none"};
-
 	json_object(json, "records");
-	json_text(json, "mode", modes[g->config->options.record]);
+	json_text(json, "mode", record_modes[g->config->options.record]);
 	json_u64(json, "n", g->n_records);
 	json_u64(json, "bytes", g->n_records * sizeof(struct packet_record));
 	json_u64(json, "lost", g->n_records_lost);

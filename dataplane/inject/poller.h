@@ -13,8 +13,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { POLLER_PATH_LEN = 4096 };
-
 struct poller_config {
 	int core;
 	bool is_child; // a process of its own

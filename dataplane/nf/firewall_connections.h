@@ -54,8 +54,6 @@ struct connections {
 	uint64_t n_changes; // begun or forgotten: places found before may be another's
 };
 
-enum { CONNECTIONS_BULK_MAX = RTE_HASH_LOOKUP_BULK_MAX };
-
 // Bytes of DPDK's memory that connections_init takes.
 uint64_t connections_bytes(uint32_t n_max);
 
@@ -69,7 +67,7 @@ void connections_report(const struct connections *connections, struct json *json
 
 // Hot path, all of them.
 
-// The places of n connections, at most CONNECTIONS_BULK_MAX; below 0 where there is none.
+// The places of n connections, at most RTE_HASH_LOOKUP_BULK_MAX; below 0 where there is none.
 static inline void connections_find(
 	const struct connections *connections, const void **keys, uint16_t n, int32_t *places)
 {

@@ -49,16 +49,6 @@ uint32_t frame_mix_sum(const struct frame_mix *mix)
 	return sum;
 }
 
-uint16_t frame_mix_largest(const struct frame_mix *mix)
-{
-	uint16_t largest = 0;
-
-	for (uint32_t i = 0; i < mix->n; i++)
-		if (mix->pattern[i] > largest)
-			largest = mix->pattern[i];
-	return largest;
-}
-
 void frame_mix_seed(struct frame_mix *mix, uint64_t seed)
 {
 	prng_seed(&mix->prng, seed);

@@ -57,7 +57,6 @@ struct frame_mix {
 // Returns 0 or -EINVAL with one line in error.
 int frame_mix_parse(struct frame_mix *mix, const char *text, struct error *error);
 uint32_t frame_mix_sum(const struct frame_mix *mix); // of the lengths of one pass
-uint16_t frame_mix_largest(const struct frame_mix *mix);
 void frame_mix_seed(struct frame_mix *mix, uint64_t seed);
 uint16_t frame_mix_next(struct frame_mix *mix);
 
