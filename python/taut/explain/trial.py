@@ -25,11 +25,11 @@ from taut.explain.read.counted_normal import read_counted_normal
 from taut.explain.read.events import TraceNotes, read_notes
 from taut.explain.read.gaps import Explainable, read_gaps
 from taut.explain.read.names import Names
-from taut.explain.read.packets import Normal, Tail, read_normal, read_tail
+from taut.explain.read.packets import Normal, Tail, late_windows, read_normal, read_tail
 from taut.explain.read.passages import Passages
 from taut.explain.read.recorded import recorded_in, survey
 from taut.explain.read.senders import join_senders
-from taut.explain.read.spans import Stretches, merged, skipped_spans
+from taut.explain.read.spans import Stretches, skipped_spans
 from taut.explain.tell.episodes import (
     cause_totals,
     episode_table,
@@ -142,10 +142,7 @@ def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) 
     apart = clocks_apart(document)
     recorded = recorded_in(trial, apart)
     known = survey(recorded)
-    late = tail.is_late
-    order = np.argsort(tail.sent_ns[late], kind="stable")
-    met = merged(tail.sent_ns[late][order], tail.received_ns[late][order])
-    explainable = Explainable(skipped_spans(known.marks), met, n_worst)
+    explainable = Explainable(skipped_spans(known.marks), late_windows(tail), n_worst)
     gaps = read_gaps(trial / GAPS, explainable, apart.of_threads(document))
     notes = _with_hops(read_notes(trial), document.dut.hops or ())
     notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)

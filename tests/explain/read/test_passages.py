@@ -7,6 +7,7 @@ import pytest
 
 from taut.explain.read import passages
 from taut.explain.read.passages import Passages
+from taut.records.layout import EXTRA_RECORD
 
 TRIAL_NS = 100_000
 
@@ -67,3 +68,16 @@ def test_packets_of_which_no_time_is_told_are_near_everything(packets):
     near = Passages(packets, "memif").near(np.array([0]), np.array([1]))
 
     assert len(near.groups) == 15
+
+
+@pytest.mark.parametrize("flag", EXTRA_RECORD, ids=lambda flag: flag.name)
+def test_a_record_that_is_no_packet_sent_says_nothing(packets, flag):
+    whole = np.array([0]), np.array([2 * TRIAL_NS])
+    rows = pq.read_table(packets)
+    rows = rows.set_column(0, "flags", pa.array(np.full(len(rows), flag, np.uint16)))
+    assert Passages(packets, "memif").inside(*whole).n.any()
+
+    pq.write_table(rows, packets)
+
+    assert not Passages(packets, "memif").inside(*whole).n.any()
+    assert len(Passages(packets).silences(1)[0]) == 0

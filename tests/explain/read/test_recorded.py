@@ -7,8 +7,8 @@ import pytest
 
 from made_trace import FLUSH, MadeTrace, gap_rows
 from taut.explain.read import events, recorded
-from taut.explain.read.ahead import Ahead
-from taut.explain.read.events import events_together, no_events, read_events
+from taut.explain.read.ahead import Ahead, rows_together
+from taut.explain.read.events import no_events, read_events
 from taut.explain.read.recorded import Recorded, survey
 from taut.explain.read.senders import MOST_NS, join_senders
 from taut.explain.read.spans import spans_of
@@ -49,7 +49,7 @@ def test_windows_have_every_event_once_and_those_that_may_have_caused_them(tmp_p
     whole, windows = read_events(tmp_path), list(found.windows())
 
     assert len(windows) > 5
-    assert columns(events_together([window.own for window in windows])) == columns(whole)
+    assert columns(rows_together([window.own for window in windows])) == columns(whole)
     for window in windows:
         before = (whole.time_ns >= window.start_ns - MOST_NS) & (whole.time_ns < window.start_ns)
         first = window is windows[0]
@@ -73,7 +73,7 @@ def test_no_window_ends_in_a_gap_of_any_thread(tmp_path):
     ends = [window.end_ns for window in windows]
     assert ends[0] == 100 * MS + 1
     assert not any(a * MS <= end <= b * MS for a, b in (*one, *other) for end in ends[:-1])
-    assert columns(events_together([w.own for w in windows])) == columns(read_events(tmp_path))
+    assert columns(rows_together([w.own for w in windows])) == columns(read_events(tmp_path))
 
 
 def test_windows_end_where_gaps_are_many_though_events_are_few(tmp_path):

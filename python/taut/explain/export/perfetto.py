@@ -14,14 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from taut.core.files import whole
-from taut.explain.arrays import Ints, Mask
 from taut.explain.causes import CAUSES
 from taut.explain.export.perfetto_format import PerfettoWriter
 from taut.explain.judge.told import MARGIN_NS
 from taut.explain.judge.verdicts import LETTERS, GapVerdicts
-from taut.explain.read.events import events_together
+from taut.explain.read.ahead import rows_together
 from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.explain.read.recorded import Recorded
+from taut.explain.read.spans import Stretches, merged, overlaps
 from taut.explain.tell.gaps import shares_of
 from taut.explain.tell.result import Explanation
 from taut.records import parquet
@@ -46,9 +46,6 @@ class Drawn:
         return self.n_packets + self.n_gaps + self.n_segments + self.n_events
 
 
-_Windows = tuple[Ints, Ints]
-
-
 def write_perfetto(explanation: Explanation, path: Path, n_episodes: int = 10) -> Drawn:
     """Write the worst episodes (or, without packets, the worst stalls): whole file or none."""
     windows = _windows(explanation, n_episodes)
@@ -56,7 +53,7 @@ def write_perfetto(explanation: Explanation, path: Path, n_episodes: int = 10) -
         return _draw(file, explanation, windows)
 
 
-def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
+def _draw(file: BinaryIO, explanation: Explanation, windows: Stretches) -> Drawn:
     source, verdicts, packets = explanation.source, explanation.packets, None
     if source.trial is not None and verdicts is not None:
         packets = _packets_inside(source.trial / PACKETS, windows)
@@ -71,16 +68,16 @@ def _draw(file: BinaryIO, explanation: Explanation, windows: _Windows) -> Drawn:
     return Drawn(n_packets, n_gaps, n_segments, n_events)
 
 
-def _base_ns(windows: _Windows, packets: pa.Table | None, verdicts: Iterable[GapVerdicts]) -> int:
+def _base_ns(windows: Stretches, packets: pa.Table | None, verdicts: Iterable[GapVerdicts]) -> int:
     """Find the zero of Perfetto's time, before the first gap: negative times are not drawn."""
     all_spans = [judged.spans for judged in verdicts]
-    starts = [s.start_ns[_inside(windows, s.start_ns, s.end_ns)] for s in all_spans]
+    starts = [s.start_ns[overlaps(s.start_ns, s.end_ns, *windows)] for s in all_spans]
     if packets is not None:
         starts.append(packets["sent_ns"].to_numpy())
     return min(int(times.min(initial=0)) for times in (windows[0], *starts))
 
 
-def _windows(explanation: Explanation, n: int) -> _Windows:
+def _windows(explanation: Explanation, n: int) -> Stretches:
     """Give the windows around the n worst episodes; windows that overlap are joined."""
     chosen: Iterable[tuple[int, int]]
     if explanation.packets is not None:
@@ -93,24 +90,8 @@ def _windows(explanation: Explanation, n: int) -> _Windows:
         ]
     else:
         chosen = [(gap.start_ns, gap.end_ns) for gap in explanation.worst_gaps[:n]]
-    merged: list[list[int]] = []
-    for start, end in sorted(chosen):
-        start, end = start - MARGIN_NS, end + MARGIN_NS
-        if merged and start <= merged[-1][1]:
-            merged[-1][1] = max(merged[-1][1], end)
-        else:
-            merged.append([start, end])
-    bounds = np.array(merged, np.int64).reshape(-1, 2)
-    return bounds[:, 0], bounds[:, 1]
-
-
-def _inside(windows: _Windows, start: Ints, end: Ints) -> Mask:
-    """Mark spans that touch a window."""
-    low, high = windows
-    if not len(low):
-        return np.zeros(len(start), bool)
-    at = np.searchsorted(high, start, "left")
-    return (at < len(low)) & (low[np.minimum(at, len(low) - 1)] <= end)
+    bounds = np.array(sorted(chosen), np.int64).reshape(-1, 2)
+    return merged(bounds[:, 0] - MARGIN_NS, bounds[:, 1] + MARGIN_NS)
 
 
 def _draw_packets(writer: PerfettoWriter, root: int, rows: pa.Table, verdicts: pa.Table) -> int:
@@ -156,7 +137,7 @@ def _lane(writer: PerfettoWriter, parent: int, lanes: list[tuple[int, int]], at_
     return writer.track("in flight", parent)
 
 
-def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
+def _packets_inside(path: Path, windows: Stretches) -> pa.Table:
     """Read the received packets that were on their way in a window, in the order of sending."""
     names = ["seq", "direction", "flags", "sent_ns", "received_ns"]
     parts = []
@@ -168,15 +149,15 @@ def _packets_inside(path: Path, windows: _Windows) -> pa.Table:
             )
             flags, sent, received = (table[c].to_numpy() for c in names[2:])
             # A further receipt of a packet is no packet.
-            ours = _inside(windows, sent, received) & (flags & int(EXTRA_RECORD) == 0)
+            ours = overlaps(sent, received, *windows) & (flags & int(EXTRA_RECORD) == 0)
             parts.append(table.filter(pa.array(ours)))
     return pa.concat_tables(parts).sort_by("sent_ns")
 
 
-def _draw_gaps(writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: _Windows) -> int:
+def _draw_gaps(writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: Stretches) -> int:
     spans = judged.spans
     track = writer.track(f"gaps of the {spans.thread} on core {spans.core}", root)
-    rows = np.flatnonzero(_inside(windows, spans.start_ns, spans.end_ns))
+    rows = np.flatnonzero(overlaps(spans.start_ns, spans.end_ns, *windows))
     for row in rows.tolist():
         shares: Mapping[str, int] = {s.label: s.ns for s in shares_of(judged, row)}
         writer.slice(
@@ -192,14 +173,14 @@ def _draw_gaps(writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: 
 
 
 def _draw_segments(
-    writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: _Windows
+    writer: PerfettoWriter, root: int, judged: GapVerdicts, windows: Stretches
 ) -> int:
     """Draw who had the core inside gaps: at each moment only the innermost context."""
     segments = judged.segments
     track = writer.track(
         f"who had core {judged.spans.core} in gaps of the {judged.spans.thread}", root
     )
-    rows = np.flatnonzero(_inside(windows, segments.start_ns, segments.end_ns))
+    rows = np.flatnonzero(overlaps(segments.start_ns, segments.end_ns, *windows))
     for row in rows.tolist():
         visit = int(segments.visit[row])
         by = int(segments.visit_by[visit])
@@ -215,12 +196,12 @@ def _draw_segments(
 
 
 def _draw_events(
-    writer: PerfettoWriter, root: int, recorded: Recorded, names: Names, windows: _Windows
+    writer: PerfettoWriter, root: int, recorded: Recorded, names: Names, windows: Stretches
 ) -> int:
     """Draw each kernel event as a moment on its CPU."""
     parts = (window.own for window in recorded.windows())
-    events = events_together(
-        [part.take(_inside(windows, part.time_ns, part.time_ns)) for part in parts]
+    events = rows_together(
+        [part.take(overlaps(part.time_ns, part.time_ns, *windows)) for part in parts]
     )
     parent = writer.track("kernel events", root) if len(events) else 0
     for cpu in np.unique(events.cpu).tolist():

@@ -5,7 +5,7 @@ while another late one is still in the device waits behind it and inherits its c
 three times the stall's length has passed: a queue that lasts longer is due to load.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -59,14 +59,7 @@ class _Device:
         if spans is None or self.is_work is None:
             return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
         rows = np.flatnonzero(self.is_work == work)
-        chosen = replace(
-            spans,
-            start_ns=spans.start_ns[rows],
-            end_ns=spans.end_ns[rows],
-            n_packets=spans.n_packets[rows],
-            is_lost=spans.is_lost[rows],
-        )
-        covered, gap = covered_by(chosen, tail.sent_ns, tail.received_ns, tail.is_late)
+        covered, gap = covered_by(spans.take(rows), tail.sent_ns, tail.received_ns, tail.is_late)
         return covered, np.where(gap >= 0, rows[np.maximum(gap, 0)] if len(rows) else -1, -1)
 
     def outlasts(self, tail: Tail, gap: Ints) -> Mask:

@@ -21,7 +21,7 @@ from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
 from taut.explain.read.events import Events
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
-from taut.explain.read.packets import Tail
+from taut.explain.read.packets import Tail, late_windows
 from taut.explain.read.spans import Spans, lost_spans, overlaps, skipped_spans
 from taut.explain.walk.calibrate import usual_ns
 from taut.explain.walk.layers import (
@@ -39,7 +39,6 @@ from taut.explain.walk.network_runs import (
     HeldStretches,
     carry,
     find_holds,
-    late_windows,
     told_of_packets,
 )
 from taut.explain.walk.steps import Scene, Work, paint

@@ -1,6 +1,6 @@
 """The kernel's events of a trial as arrays, and trace.json beside them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -137,12 +137,6 @@ def _kinds(names: pa.Array) -> Numbers:
     codes: Numbers = known.fill_null(0).to_numpy().astype(np.uint8)
     found: Numbers = codes[names.indices.to_numpy()]
     return found
-
-
-def events_together(parts: Sequence[Events]) -> Events:
-    """Make one of parts that follow one another."""
-    columns = zip(*(vars(part).values() for part in parts), strict=True)
-    return Events(*(np.concatenate(column) for column in columns))
 
 
 def no_events() -> Events:

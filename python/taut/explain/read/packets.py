@@ -23,6 +23,7 @@ from taut.core.units import parse_duration_ns
 from taut.explain.arrays import Ints, Mask, in_order, is_in_order
 from taut.explain.read.batches import read_batches
 from taut.explain.read.ranks import LatencyTable
+from taut.explain.read.spans import Stretches, merged
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 
 NEVER = -1
@@ -215,6 +216,14 @@ def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
         before = {name: column[-_CONTEXT:] for name, column in context.items()}
     order = np.lexsort((np.concatenate(columns[0]), np.concatenate(columns[1])))
     return Tail(*(_taken(column, order) for column in columns))
+
+
+def late_windows(tail: Tail) -> Stretches:
+    """Give the stretches in which late packets were on their way; overlapping ones are joined."""
+    late = tail.is_late
+    sent, received = tail.sent_ns[late], tail.received_ns[late]
+    order = np.argsort(sent, kind="stable")
+    return merged(sent[order], received[order])
 
 
 def _taken(parts: list[Ints], order: Ints) -> Ints:

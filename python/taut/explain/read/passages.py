@@ -16,7 +16,7 @@ from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, in_order, is_in_ord
 from taut.explain.read.batches import read_batches, read_bounds
 from taut.explain.read.clocks import CLOCKS_NS
 from taut.explain.read.spans import Stretches
-from taut.records.layout import PacketFlag
+from taut.records.layout import EXTRA_RECORD
 from taut.testbed.links import LINKS
 
 _STAMPS_NS = 10
@@ -26,7 +26,6 @@ _WINDOW_MOST_NS = 1_000_000_000
 """An arrival window is counted in 32 bits of ticks: a longer one may have been cut."""
 
 _BATCH = 1 << 16
-_EXTRA = PacketFlag.LATE | PacketFlag.DUPLICATE | PacketFlag.ORPHAN
 _STAMPS = ["sent_ns", "received_ns"]
 _COLUMNS = ["flags", *_STAMPS, "arrival_window_ns"]
 _Rows = tuple[Ints, Ints, Ints]
@@ -196,7 +195,7 @@ class _Nearby:
 
 def _came_back(batch: pa.RecordBatch) -> _Rows:
     flags, sent, received, window = (_column(batch.column(name)) for name in _COLUMNS)
-    came = (flags & int(_EXTRA) == 0) & (sent != AFTER_ALL) & (received != AFTER_ALL)
+    came = (flags & int(EXTRA_RECORD) == 0) & (sent != AFTER_ALL) & (received != AFTER_ALL)
     sent, received, window = sent[came], received[came], window[came]
     absent = np.where(window < _WINDOW_MOST_NS, received - window, BEFORE_ALL)
     return sent, received, absent

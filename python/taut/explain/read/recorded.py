@@ -16,13 +16,7 @@ from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, is_in_order
 from taut.explain.read.ahead import Ahead, rows_together
 from taut.explain.read.batches import read_batches
 from taut.explain.read.clocks import AGREED, Apart
-from taut.explain.read.events import (
-    Events,
-    event_batches,
-    events_of,
-    events_together,
-    no_events,
-)
+from taut.explain.read.events import Events, event_batches, events_of, no_events
 from taut.explain.read.senders import MOST_NS, join_senders
 from taut.explain.read.spans import Spans
 from taut.records import parquet
@@ -91,7 +85,7 @@ class Recorded:
             marked[:1] |= window.start_ns == BEFORE_ALL
             marked[-1:] |= window.end_ns == AFTER_ALL
             found.append(own.take(marked))
-        return events_together(found)
+        return rows_together(found)
 
     def windows(self, gaps: Sequence[Ahead[Spans]] = ()) -> Iterator[Window]:
         """Give all events in the order of time; no window ends in, or right behind, a gap.
@@ -181,7 +175,7 @@ def survey(recorded: Recorded) -> Survey:
         marks.append(own.take(is_mark))
         senders = join_senders(window.events, window.n_before)
         n_calls, n_joined = n_calls + senders.n_calls, n_joined + senders.n_joined
-    return Survey(events_together(marks), n_calls, n_joined)
+    return Survey(rows_together(marks), n_calls, n_joined)
 
 
 def recorded_in(trial: Path, apart: Apart = AGREED) -> Recorded:

@@ -90,14 +90,6 @@ def carry(packets: Path, runs: Layer, within: Stretches) -> Carried:
     return Carried(n, np.unique(np.concatenate(outs)), np.cumsum(n - n_at_last))
 
 
-def late_windows(tail: Tail) -> Stretches:
-    """Give the stretches in which late packets were on their way; overlapping ones are joined."""
-    late = tail.is_late
-    sent, received = tail.sent_ns[late], tail.received_ns[late]
-    order = np.argsort(sent, kind="stable")
-    return merged(sent[order], received[order])
-
-
 def find_holds(
     runs: Layer, tail: Tail, carried: Carried, handled: Ints, told: Ints, awake: Layer
 ) -> HeldStretches:
