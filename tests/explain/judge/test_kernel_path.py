@@ -19,6 +19,7 @@ from made_trace import (
     HOG,
     OTHER_CORE,
     PREEMPTED,
+    RESCHEDULE,
     SLEEPS,
     TELEMETRY,
 )
@@ -27,6 +28,7 @@ from taut.explain.judge import kernel_path
 from taut.explain.walk import steps
 from taut.explain.walk.layers import Layer
 from taut.explain.walk.network_runs import Carried
+from taut.records.layout import EVENT_VECTORS
 
 
 def test_a_core_that_wakes_up_late_is_idle_exit_and_far_beyond_the_usual_by_exclusion(tmp_path):
@@ -256,6 +258,45 @@ def test_an_interrupt_of_a_device_inside_the_softirq(tmp_path):
 
     assert verdict(found)[0] == "device-irq"
     assert detail(found) == "irq 24 virtio0-input.0"
+
+
+def inside_the_softirq(vector):
+    """An interrupt of the processor takes most of the time of the softirq."""
+
+    def interrupted(trace, t):
+        trace.tell(t + US).take(t + 5 * US).run(t + 6 * US, t + 70 * US)
+        trace.vector(t + 7 * US, t + 67 * US, vector, thread=0)
+
+    return interrupted
+
+
+@pytest.mark.parametrize(
+    ("vector", "cause", "name"),
+    [
+        ("platform", "device-irq", "platform"),
+        ("spurious", "device-irq", "spurious"),
+        ("thermal", "frequency", "thermal"),
+        ("irq_work", "irq-work", ""),
+    ],
+)
+def test_an_interrupt_of_the_processor_has_its_name_where_the_cause_does_not_say_it(
+    tmp_path, vector, cause, name
+):
+    found = explained(tmp_path, inside_the_softirq(EVENT_VECTORS.index(vector)))
+
+    assert verdict(found)[0] == cause
+    assert detail(found) == name
+
+
+def test_the_sender_of_a_reschedule_interrupt_is_named(tmp_path):
+    def rescheduled(trace, t):
+        trace.send(t + 6 * US)
+        inside_the_softirq(RESCHEDULE)(trace, t)
+
+    found = explained(tmp_path, rescheduled)
+
+    assert verdict(found) == ("reschedule", "A")
+    assert detail(found) == 'by "telemetry"/4711 on cpu0'
 
 
 def test_packets_of_others_before_it_in_the_same_softirq(tmp_path):

@@ -1,15 +1,50 @@
-"""What is open on a core, one inside the other, and whose time passes: the innermost's."""
+"""What is open on a core, one inside the other, and whose time passes: the innermost's.
+
+What an interrupt or a call is taken for, and by whom it was sent, is decided here for every walk.
+"""
 
 from dataclasses import dataclass
 
+from taut.explain import causes
 from taut.explain.cause import Cause
+from taut.explain.causes import OF_CALL, OF_VECTOR
+from taut.explain.read.events import Events
+from taut.explain.read.names import Names, vector_name
 from taut.explain.walk.running import OffCore
-from taut.explain.walk.segments import SegmentLists
+from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists
 
 # Depth of a context; a new one ends all contexts of its own level and above: their end was lost.
 FAULT, SYSCALL, TASK, WORK, SOFTIRQ, INTERRUPT, CALL = 10, 12, 20, 25, 30, 40, 45
 
 _MOST_NAMES = 3
+_NAMED_BY_VECTOR = (causes.TIMER, causes.RESCHEDULE, causes.FUNCTION_CALL, causes.IRQ_WORK)
+"""The vector's name says no more than the cause."""
+
+
+def of_vector(number: int) -> tuple[Cause, str, str]:
+    """Give an interrupt of the processor its cause, entry class and details."""
+    name = vector_name(number)
+    cause = OF_VECTOR.get(name, causes.DEVICE_IRQ)
+    entry = name if name in CLASS_NUMBER else "vector"
+    return cause, entry, "" if cause in _NAMED_BY_VECTOR else name
+
+
+def of_call(name: str) -> tuple[Cause, str]:
+    """Give a function that another core had called its cause, and its name where that says more."""
+    cause = OF_CALL.get(name, causes.FUNCTION_CALL)
+    return cause, name if cause is causes.FUNCTION_CALL else ""
+
+
+def sent_by(events: Events, names: Names, row: int, what: str) -> tuple[str, int, bool]:
+    """Say of `what` who sent it, in words, by the thread (-1), and whether that is proved.
+
+    `row`: the event of its sending, -1: not known.
+    """
+    if row < 0:
+        return what, -1, False
+    thread = int(events.thread[row])
+    who = f"by {names.thread(thread)} on cpu{int(events.cpu[row])}"
+    return f"{what} {who}".strip(), thread, True
 
 
 class Visit:

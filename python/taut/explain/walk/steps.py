@@ -8,14 +8,10 @@ import numpy as np
 from taut.explain import causes
 from taut.explain.arrays import AFTER_ALL, Ints, Mask
 from taut.explain.cause import Cause
-from taut.explain.causes import OF_CALL, OF_VECTOR
 from taut.explain.read.events import KIND, Events
-from taut.explain.read.names import (
-    Names,
-    softirq_name,
-    vector_name,
-)
+from taut.explain.read.names import Names, softirq_name
 from taut.explain.read.senders import Senders
+from taut.explain.walk.contexts import of_call, of_vector, sent_by
 from taut.explain.walk.layers import (
     IDLE,
     NET_RX,
@@ -28,7 +24,7 @@ from taut.explain.walk.layers import (
     network_threads,
 )
 from taut.explain.walk.network_runs import HeldStretches
-from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists, Segments
+from taut.explain.walk.segments import SegmentLists, Segments
 
 _APART_NS = 100_000
 """Interrupts closer together than this may have waited for the same vCPU to come back."""
@@ -247,15 +243,12 @@ def _tell(scene: Scene, calls: _Calls, step: Step, at: int) -> tuple[Cause, str,
 
 def _tell_call(scene: Scene, at: int, entry: str) -> tuple[Cause, str, str, int, bool]:
     row = int(scene.layers.call.row[at])
-    name = scene.names.function(int(scene.events.arg1[row]))
-    cause = OF_CALL.get(name, causes.FUNCTION_CALL)
-    sender = int(scene.senders.of[row])
-    what = name if cause is causes.FUNCTION_CALL else ""
-    if sender < 0:
-        return cause, entry, what, -1, False
-    thread, cpu = int(scene.events.thread[sender]), int(scene.events.cpu[sender])
-    who = f"by {scene.names.thread(thread)} on cpu{cpu}"
-    return cause, entry, f"{what} {who}".strip(), thread, True
+    cause, what = of_call(scene.names.function(int(scene.events.arg1[row])))
+    return cause, entry, *_sent_by(scene, row, what)
+
+
+def _sent_by(scene: Scene, row: int, what: str) -> tuple[str, int, bool]:
+    return sent_by(scene.events, scene.names, int(scene.senders.of[row]), what)
 
 
 def _tell_interrupt(scene: Scene, calls: _Calls, at: int) -> tuple[Cause, str, str, int, bool]:
@@ -264,15 +257,9 @@ def _tell_interrupt(scene: Scene, calls: _Calls, at: int) -> tuple[Cause, str, s
     number = int(scene.events.arg0[row])
     if int(scene.events.kind[row]) == KIND["irq_entry"]:
         return causes.DEVICE_IRQ, "irq", scene.names.irq(number), -1, False
-    name = vector_name(number)
-    entry = name if name in CLASS_NUMBER else "vector"
+    cause, entry, detail = of_vector(number)
     if calls.of_interrupt[at] >= 0:
         return _tell_call(scene, int(calls.of_interrupt[at]), entry)
-    cause = OF_VECTOR.get(name, causes.DEVICE_IRQ)
-    return (
-        cause,
-        entry,
-        name if cause in (causes.FREQUENCY, causes.MACHINE_CHECK) else "",
-        -1,
-        False,
-    )
+    if cause is causes.RESCHEDULE:
+        return cause, entry, *_sent_by(scene, row, detail)
+    return cause, entry, detail, -1, False

@@ -13,10 +13,9 @@ import numpy as np
 from taut.explain import causes
 from taut.explain.arrays import Ints
 from taut.explain.cause import Away
-from taut.explain.causes import OF_CALL, OF_VECTOR
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.facts import throttled_ns
-from taut.explain.read.names import Names, softirq_name, vector_name
+from taut.explain.read.names import Names, softirq_name
 from taut.explain.read.senders import Senders
 from taut.explain.walk.contexts import (
     CALL,
@@ -29,9 +28,12 @@ from taut.explain.walk.contexts import (
     Contexts,
     Visit,
     Watched,
+    of_call,
+    of_vector,
+    sent_by,
 )
 from taut.explain.walk.running import SLEEPS, OffCore
-from taut.explain.walk.segments import CLASS_NUMBER, Segments
+from taut.explain.walk.segments import Segments
 
 _LOW = 0xFFFF_FFFF
 _CHUNK = 1 << 17
@@ -47,8 +49,6 @@ ABOUT_OTHERS = (
 )
 """Events whose thread does not say who has the core: noted elsewhere, by nobody, or (tlb_flush) by
 the thread that has just been switched away from."""
-_NAMED_BY_VECTOR = (causes.TIMER, causes.RESCHEDULE, causes.FUNCTION_CALL, causes.IRQ_WORK)
-"""The vector's name says no more than the cause."""
 _ITS_OWN = ("page_fault", "syscall_entry", "syscall_exit")
 """Events that count for watched threads only; another thread's are a part of its turn."""
 
@@ -133,12 +133,10 @@ class _Walk:
         self.contexts.push(INTERRUPT, causes.DEVICE_IRQ, "irq", t).detail = self._names.irq(irq)
 
     def _vector_entry(self, t: int, vector: int, _: int) -> None:
-        name = vector_name(vector)
-        entry = name if name in CLASS_NUMBER else "vector"
-        visit = self.contexts.push(INTERRUPT, OF_VECTOR.get(name, causes.DEVICE_IRQ), entry, t)
-        if visit.cause not in _NAMED_BY_VECTOR:
-            visit.detail = name
-        if visit.cause is causes.RESCHEDULE:
+        cause, entry, detail = of_vector(vector)
+        visit = self.contexts.push(INTERRUPT, cause, entry, t)
+        visit.detail = detail
+        if cause is causes.RESCHEDULE:
             self._name_sender(visit, "")
 
     def _interrupt_exit(self, t: int, _: int, __: int) -> None:
@@ -169,22 +167,18 @@ class _Walk:
         if not csd:
             # A core's own part of a call to all cores: the running thread keeps running.
             return
-        name = self._names.function(function)
-        cause = OF_CALL.get(name, causes.FUNCTION_CALL)
+        cause, what = of_call(self._names.function(function))
         visit = self.contexts.push(CALL, cause, "call", t)
         if self._open[:-1]:
             visit.entry = "none"
-        self._name_sender(visit, name if cause is causes.FUNCTION_CALL else "")
+        self._name_sender(visit, what)
         self._rename_interrupt(visit)
 
     def _name_sender(self, visit: Visit, what: str) -> None:
         sender = int(self._senders[self._row])
-        visit.is_named, visit.detail = True, what
-        if sender < 0:
-            return
-        visit.by, visit.joined = int(self._events.thread[sender]), True
-        who = f"by {self._names.thread(visit.by)} on cpu{int(self._events.cpu[sender])}"
-        visit.detail = f"{what} {who}".strip()
+        told = sent_by(self._events, self._names, sender, what)
+        visit.detail, visit.by, visit.joined = told
+        visit.is_named = True
 
     def _rename_interrupt(self, call: Visit) -> None:
         """Give an interrupt the cause it was sent for: its own time counts with its call's."""
