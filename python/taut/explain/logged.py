@@ -49,7 +49,7 @@ class Trace:
     survey: Survey
     notes: TraceNotes
     is_guest: bool | None
-    """Whether all of it ran in a virtual machine."""
+    """Whether all of it ran in a virtual machine; None: not known."""
     inside: Inside | None = None
     """What the guest knows of the device, where that alone ran in one."""
     apart: Apart = AGREED
@@ -138,7 +138,7 @@ def _walk(
 
 
 @dataclass(frozen=True)
-class Logged:
+class JudgedLogs:
     """The gaps that were logged, judged: for each thread those that are kept, and sums of all."""
 
     verdicts: list[GapVerdicts]
@@ -149,20 +149,18 @@ class Logged:
     calibration: Calibration
 
 
-def judge_logged(
-    trace: Trace, roles: Sequence[Role], is_guest: bool | None, tail: Tail, options: Options
-) -> Logged:
+def judge_logged(trace: Trace, roles: Sequence[Role], tail: Tail, options: Options) -> JudgedLogs:
     """Judge the gaps that threads logged; what is kept is what may be told of these packets."""
-    if any(_facts(trace, role, None, {}, is_guest).smi for role in roles):
+    if any(_facts(trace, role, None, {}).smi for role in roles):
         trace.recorded.as_one()  # The longest of all empty gaps are the firmware's.
     around = around_late(tail)
     with Parts([role.head for role in roles]) as parts:
         seen, calibration = _walk(trace, roles, lambda: Told(around, options.n_worst), parts)
         if all(one.thread == one.found for one in seen):
-            return _judge(trace, seen, parts, calibration, is_guest, options)
+            return _judge(trace, seen, parts, calibration, options)
     # The first window showed other threads than all windows together.
     known = [replace(one.role, asked=one.found) for one in seen]
-    return judge_logged(trace, known, is_guest, tail, options)
+    return judge_logged(trace, known, tail, options)
 
 
 def _judge(
@@ -170,10 +168,9 @@ def _judge(
     seen: Sequence[_Seen],
     parts: Parts,
     calibration: Calibration,
-    is_guest: bool | None,
     options: Options,
-) -> Logged:
-    facts = [_facts(trace, one.role, one.thread, one.recorded, is_guest) for one in seen]
+) -> JudgedLogs:
+    facts = [_facts(trace, one.role, one.thread, one.recorded) for one in seen]
     totals, stalls = GapSums(), [StallSums() for _ in seen]
     found: list[list[GapVerdicts]] = [[] for _ in seen]
     keeps_all = options.every_gap or len(parts) == 1
@@ -191,7 +188,7 @@ def _judge(
             totals.add(verdicts)
             stalls[i].add(verdicts)
             found[i].append(verdicts if keeps_all else kept(verdicts, one.told.mark(part.spans)))
-    return Logged(
+    return JudgedLogs(
         [together(one) for one in found],
         [one.n_vetoed for one in seen],
         totals,
@@ -200,14 +197,9 @@ def _judge(
     )
 
 
-def _facts(
-    trace: Trace,
-    role: Role,
-    thread: int | None,
-    recorded: Mapping[str, int],
-    is_guest: bool | None,
-) -> Facts:
-    return facts_from(recorded, trace.notes, role.head.core, thread, is_guest, role.is_traced)
+def _facts(trace: Trace, role: Role, thread: int | None, recorded: Mapping[str, int]) -> Facts:
+    core, is_guest = role.head.core, trace.is_guest
+    return facts_from(recorded, trace.notes, core, thread, is_guest, role.is_traced)
 
 
 def _with_others(

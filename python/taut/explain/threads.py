@@ -108,13 +108,12 @@ def judge_threads(
     roles = [_role(trace, loop, passages, n_held) for loop in loops if loop.core is not None]
     if not roles:
         raise InputError("trial.json: no cores; it does not say which core the generator had")
-    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
-    logged = judge_logged(trace, roles, is_guest, tail, options)
+    logged = judge_logged(trace, roles, tail, options)
     device = list(logged.verdicts[1:])
     n_vetoed = sum(logged.n_vetoed[1:])
     core = of_device[0].core
     if core is not None and trace.has(core) and (kind is Kind.PROGRAM or sleeps(document.dut)):
-        traced = _traced(trace, core, logged.calibration, is_guest)
+        traced = traced_on(trace, core, logged.calibration)
         program = program_of(document.dut, trace.notes, core)
         found = (
             judge_program(program, options.device_thread, traced, passages)
@@ -152,9 +151,10 @@ def _logged_for(
     return Logged(from_ns, until_ns(of_device), until_ns(of_generator))
 
 
-def _traced(trace: Trace, core: int, calibration: Calibration, is_guest: bool | None) -> Traced:
+def traced_on(trace: Trace, core: int, calibration: Calibration) -> Traced:
+    """Take out of a trace what was recorded of one core."""
     events = trace.recorded.about(core)
-    return Traced(events, trace.notes, join_senders(events), calibration, is_guest)
+    return Traced(events, trace.notes, join_senders(events), calibration, trace.is_guest)
 
 
 def _role(trace: Trace, loop: _Loop, passages: Passages, n_held: int) -> Role:

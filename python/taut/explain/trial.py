@@ -17,7 +17,6 @@ from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
 from taut.explain.judge.held import ring_of
 from taut.explain.judge.kernel_path import judge_kernel_path
 from taut.explain.judge.one_line import on_one_line
-from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.logged import Trace
 from taut.explain.read.clocks import clocks_apart
@@ -28,7 +27,6 @@ from taut.explain.read.names import Names
 from taut.explain.read.packets import Normal, Tail, late_windows, read_normal, read_tail
 from taut.explain.read.passages import Passages
 from taut.explain.read.recorded import recorded_in, survey
-from taut.explain.read.senders import join_senders
 from taut.explain.read.spans import Stretches, skipped_spans
 from taut.explain.tell.episodes import (
     cause_totals,
@@ -41,7 +39,7 @@ from taut.explain.tell.offenders import offenders_of
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.tell.stories import tell_episodes
 from taut.explain.tell.unexplained import ONLY_SLOW, conditions, why_not
-from taut.explain.threads import Threads, judge_threads
+from taut.explain.threads import Threads, judge_threads, traced_on
 from taut.records.documents.explanation import CountersMoved
 from taut.records.documents.generator import GeneratorResult
 from taut.records.documents.json_form import read_document
@@ -65,11 +63,11 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     packets = trial / PACKETS
     normal, holds = _normal(trial, document, options.over), holds_of(document.dut)
     tail = read_tail(packets, normal, 1 if holds is None else holds.packets)
-    trace = _read_trace(trial, document, tail, options.n_worst)
+    trace = _read_trace(trial, document, tail, options)
     passages = Passages(packets, document.dut.link or "", error_ns=trace.apart.error_ns)
     threads = judge_threads(trace, document, options, passages, tail)
     if threads.kind is Kind.KERNEL:
-        threads = _with_kernel_path(threads, trace, document, (packets, tail), options)
+        threads = _with_kernel_path(threads, trace, document, (packets, tail))
     device, generator = on_one_line(threads.device), on_one_line([threads.generator])
     sent = document.generator or GeneratorResult()
     blame = blame_packets(
@@ -138,16 +136,17 @@ def _counters(verdicts: Sequence[GapVerdicts]) -> dict[str, CountersMoved]:
 
 
 @stage("reading events")
-def _read_trace(trial: Path, document: TrialDocument, tail: Tail, n_worst: int) -> Trace:
+def _read_trace(trial: Path, document: TrialDocument, tail: Tail, options: Options) -> Trace:
     apart = clocks_apart(document)
     recorded = recorded_in(trial, apart)
     known = survey(recorded)
-    explainable = Explainable(skipped_spans(known.marks), late_windows(tail), n_worst)
+    explainable = Explainable(skipped_spans(known.marks), late_windows(tail), options.n_worst)
     gaps = read_gaps(trial / GAPS, explainable, apart.of_threads(document))
     notes = _with_hops(read_notes(trial), document.dut.hops or ())
     notes = replace(notes, is_partial=document.traffic.record == ONLY_SLOW)
     inside = inside_of(trial, document)
-    return Trace(gaps, recorded, known, notes, _is_guest(trial), inside, apart)
+    is_guest = _is_guest(trial) if options.is_guest is None else options.is_guest
+    return Trace(gaps, recorded, known, notes, is_guest, inside, apart)
 
 
 def _with_hops(notes: TraceNotes, hops: Sequence[Hop]) -> TraceNotes:
@@ -168,19 +167,13 @@ def _is_guest(trial: Path) -> bool | None:
 
 
 def _with_kernel_path(
-    threads: Threads,
-    trace: Trace,
-    document: TrialDocument,
-    late: tuple[Path, Tail],
-    options: Options,
+    threads: Threads, trace: Trace, document: TrialDocument, late: tuple[Path, Tail]
 ) -> Threads:
     """For a device without a thread, judge the way through the kernel instead."""
     if not trace.recorded.is_there:
         return replace(threads, device=())
-    is_guest = trace.is_guest if options.is_guest is None else options.is_guest
     core = None if document.cores is None else document.cores.device
-    events = trace.recorded.about(-1 if core is None else core)
-    traced = Traced(events, trace.notes, join_senders(events), threads.calibration, is_guest)
+    traced = traced_on(trace, -1 if core is None else core, threads.calibration)
     device, words = judge_kernel_path(document, *late, traced)
     if device is not None:
         threads.totals.add(device)
