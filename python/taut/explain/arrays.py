@@ -14,15 +14,23 @@ AFTER_ALL, BEFORE_ALL = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 """Later, and earlier, than any time of a trial."""
 
 
+def at_or(values: Numbers, at: Ints, otherwise: int | Ints) -> Numbers:
+    """Give the value at each position; `otherwise` where that is -1, or where there are no values.
+
+    A single `otherwise` takes on the type of the values, and has to fit into it.
+    """
+    if not len(values):
+        values, at = np.zeros(1, values.dtype), np.full(len(at), -1)
+    return np.where(at >= 0, values[np.maximum(at, 0)], otherwise)
+
+
 def interval_holding(start: Ints, end: Ints, times: Ints) -> Ints:
     """Give the index of the interval that holds each time, -1: none.
 
     Intervals are in order and do not overlap.
     """
-    if not len(start):
-        return np.full(len(times), -1)
     at = np.searchsorted(start, times, "right") - 1
-    return np.where((at >= 0) & (times < end[np.maximum(at, 0)]), at, -1)
+    return np.where(times < at_or(end, at, BEFORE_ALL), at, -1)
 
 
 def is_in_order(values: Ints) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from taut.core.units import format_ns
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask, interval_holding
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask, at_or, interval_holding
 from taut.explain.causes import NUMBER
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.verdicts import D, GapVerdicts
@@ -160,7 +160,7 @@ class _Away:
         turns = Spans("", -1, self.start_ns, self.end_ns, none, none.astype(bool))
         every = np.ones(len(spans), bool)
         covered, turn = covered_by(turns, self._seen_from(spans.start_ns), spans.end_ns, every)
-        return covered, np.append(self.instead, 0)[turn]
+        return covered, at_or(self.instead, turn, 0)
 
     def _seen_from(self, start_ns: Ints) -> Ints:
         """Give from when on turns count in the gaps that begin then: the device ran at that time.
@@ -168,7 +168,7 @@ class _Away:
         A turn that is said to hold it had ended, and the switch back was not recorded.
         """
         before = interval_holding(self.start_ns, self.end_ns, start_ns - self.error_ns)
-        return np.where(before >= 0, np.append(self.end_ns, 0)[before], start_ns)
+        return at_or(self.end_ns, before, start_ns)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from enum import IntEnum
 import numpy as np
 
 from taut.core.timings import stage
-from taut.explain.arrays import Ints, Mask, last_marked
+from taut.explain.arrays import Ints, Mask, at_or, last_marked
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.held import ReceiveRing, held_back, stood_still_ns
 from taut.explain.read.packets import Normal, Tail
@@ -60,7 +60,7 @@ class _Device:
             return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
         rows = np.flatnonzero(self.is_work == work)
         covered, gap = covered_by(spans.take(rows), tail.sent_ns, tail.received_ns, tail.is_late)
-        return covered, np.where(gap >= 0, rows[np.maximum(gap, 0)] if len(rows) else -1, -1)
+        return covered, at_or(rows, gap, -1)
 
     def outlasts(self, tail: Tail, gap: Ints) -> Mask:
         """Mark packets that were back before their gap ended: it cannot have held them up.
@@ -189,11 +189,10 @@ def _drained(spans: Spans | None, gap: Ints, normal: Normal) -> Ints:
 
     Under overload the queue was there before the gap: packets sent after it do not wait for it.
     """
-    if spans is None or not len(spans):
+    if spans is None:
         return np.full(len(gap), -1)
-    at = np.maximum(gap, 0)
     factor = 0 if normal.is_overloaded else DRAIN_FACTOR
-    return np.where(gap >= 0, spans.end_ns[at] + factor * spans.length_ns[at], -1)
+    return at_or(spans.end_ns + factor * spans.length_ns, gap, -1)
 
 
 def _roots(tail: Tail, island: Ints, is_root: Mask, until: Ints) -> Ints:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask
+from taut.explain.arrays import BEFORE_ALL, Ints, Mask, at_or
 from taut.explain.judge.cover import covered_by
 from taut.explain.read.packets import Tail
 from taut.explain.read.spans import Spans
@@ -64,23 +64,20 @@ def held_back(
     in_batch = tail.is_late & (stood_ns > 0) & (2 * stood_ns >= needed_ns)
     full = np.empty(0, np.int64) if ring is None else _filling(tail, generator, ring)
     # The latest such gap that had ended when the packet was back.
-    at = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
-    ends = generator.end_ns[full[np.maximum(at, 0)]] if len(full) else np.zeros(len(tail), np.int64)
-    by_ring = tail.is_late & (at >= 0) & (tail.sent_ns < ends)
+    ended = np.searchsorted(generator.end_ns[full], tail.received_ns, "right") - 1
+    last = at_or(full, ended, -1)
+    by_ring = tail.is_late & (tail.sent_ns < at_or(generator.end_ns, last, BEFORE_ALL))
     _, longest = covered_by(generator, tail.sent_ns, tail.received_ns, in_batch)
-    gap = np.where(by_ring, full[np.maximum(at, 0)] if len(full) else -1, longest)
+    gap = np.where(by_ring, last, longest)
     return in_batch | by_ring, np.where(in_batch | by_ring, gap, -1)
 
 
 def _filling(tail: Tail, generator: Spans, ring: ReceiveRing) -> Ints:
     """Give the gaps of the generator that left its receive ring full."""
     gaps = np.flatnonzero(generator.length_ns >= ring.filling_ns)
-    if not len(gaps):
-        return gaps
     end_ns = generator.end_ns[gaps]
     # The gap in which a packet came, if any: one that ended after its arrival window began.
     arrived = tail.received_ns - tail.arrival_window_ns
     at = np.searchsorted(end_ns, tail.received_ns, "right") - 1
-    known = np.maximum(at, 0)
-    waited = tail.is_late & (at >= 0) & (arrived < end_ns[known])
-    return gaps[np.bincount(known[waited], minlength=len(gaps)) >= ring.n_packets]
+    waited = tail.is_late & (arrived < at_or(end_ns, at, BEFORE_ALL))
+    return gaps[np.bincount(at[waited], minlength=len(gaps)) >= ring.n_packets]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask, joined
+from taut.explain.arrays import Ints, Mask, at_or, joined
 from taut.explain.judge.shares import Shares
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.walk.segments import Segments
@@ -48,7 +48,7 @@ def kept(verdicts: GapVerdicts, gaps: Mask) -> GapVerdicts:
         ),
         cause=verdicts.cause[gaps],
         grade=verdicts.grade[gaps],
-        visit=_shifted(verdicts.visit[gaps], visit),
+        visit=at_or(visit, verdicts.visit[gaps], -1),
         is_combined=verdicts.is_combined[gaps],
     )
 
@@ -56,12 +56,6 @@ def kept(verdicts: GapVerdicts, gaps: Mask) -> GapVerdicts:
 def _renumbered(chosen: Mask) -> Ints:
     """Give the new number of each that is chosen."""
     return np.cumsum(chosen) - 1
-
-
-def _shifted(visits: Ints, new: Ints) -> Ints:
-    if not len(new):
-        return visits
-    return np.where(visits >= 0, new[np.maximum(visits, 0)], -1)
 
 
 def together(parts: Sequence[GapVerdicts]) -> GapVerdicts:

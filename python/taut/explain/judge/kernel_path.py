@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, Ints, Mask
+from taut.explain.arrays import AFTER_ALL, Ints, Mask, at_or
 from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
@@ -189,9 +189,8 @@ def _usual_waking(layers: Layers, runs: Layer, told: Ints, sent: Ints) -> int | 
 
 
 def _is_idle(layers: Layers, times: Ints) -> Mask:
-    turn = layers.thread.at(times)
-    thread = layers.who[np.maximum(turn, 0)] if len(layers.who) else turn
-    idle: Mask = (turn >= 0) & (thread == IDLE) & (layers.softirq.at(times) < 0)
+    thread = at_or(layers.who, layers.thread.at(times), -1)
+    idle: Mask = (thread == IDLE) & (layers.softirq.at(times) < 0)
     return idle
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from taut.explain.arrays import Ints
+from taut.explain.arrays import Ints, at_or
 from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.read.spans import Spans
 
@@ -36,10 +36,8 @@ class OneLine:
 
     def of_thread(self, thread: int, numbers: Ints) -> Ints:
         """Give the numbers that gaps have in their thread; -1: none, or another thread's."""
-        if not len(self.gap):
-            return np.full(len(numbers), -1)
-        at = np.maximum(numbers, 0)
-        return np.where((numbers >= 0) & (self.thread[at] == thread), self.gap[at], -1)
+        is_its = at_or(self.thread, numbers, -1) == thread
+        return np.where(is_its, at_or(self.gap, numbers, -1), -1)
 
 
 def on_one_line(verdicts: Sequence[GapVerdicts]) -> OneLine | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import Ints, Mask
+from taut.explain.arrays import Ints, Mask, Numbers, at_or
 from taut.explain.cause import Cause, Evidence
 from taut.explain.causes import BY_ID, CAUSES, NUMBER
 from taut.explain.judge.shares import Shares
@@ -45,6 +45,11 @@ class GapVerdicts:
     grade: Ints
     visit: Ints  # the longest visit of the cause, -1: none
     is_combined: Mask  # several causes together, none of them half the gap
+
+    @property
+    def detail(self) -> Numbers:
+        """By gap the position in `segments.details` of its longest visit's; 0: it has none."""
+        return at_or(self.segments.visit_detail, self.visit, 0)
 
 
 @dataclass(frozen=True)

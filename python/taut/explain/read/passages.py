@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, in_order, is_in_order
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, at_or, in_order, is_in_order
 from taut.explain.read.batches import read_batches, read_bounds
 from taut.explain.read.clocks import CLOCKS_NS
 from taut.explain.read.spans import Stretches
@@ -121,7 +121,7 @@ class Passages:
             passed = np.where(high > low, _at(back, low, AFTER_ALL), AFTER_ALL)
             first[near] = np.minimum(first[near], passed)
             until = np.searchsorted(back, start[near], "right") - 1
-            before[near] = np.maximum(before[near], np.where(until >= 0, back[until], BEFORE_ALL))
+            before[near] = np.maximum(before[near], at_or(back, until, BEFORE_ALL))
             since = np.searchsorted(back, end[near], "left")
             after[near] = np.minimum(after[near], _at(back, since, AFTER_ALL))
         before = np.maximum(before, np.maximum.accumulate(last_back)[:-1])
@@ -160,7 +160,7 @@ class Passages:
             first = _at(stamps, np.searchsorted(stamps, inner, "right"), AFTER_ALL)
             least[near] = np.minimum(least[near], np.where(first < outer, first, AFTER_ALL))
             until = np.searchsorted(stamps, outer, "left") - 1
-            last = np.where(until >= 0, stamps[until], BEFORE_ALL)
+            last = at_or(stamps, until, BEFORE_ALL)
             most[near] = np.maximum(most[near], np.where(last > inner, last, BEFORE_ALL))
         is_twice = (least < AFTER_ALL) & (most > least + _STAMPS_NS)
         return Stamps(received, np.where(is_twice, most, AFTER_ALL))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from taut.explain import causes
-from taut.explain.arrays import Ints
+from taut.explain.arrays import Ints, at_or
 from taut.explain.causes import CAUSES
 from taut.explain.judge.verdicts import LETTERS, GapVerdicts
 
@@ -44,11 +44,7 @@ def _rows(verdicts: GapVerdicts) -> pa.Table:
     n = len(verdicts.spans)
     because = _IDS.take(pa.array(verdicts.cause))
     is_measurer = verdicts.spans.thread == MEASURER
-    visit = np.maximum(verdicts.visit, 0)
-    known = verdicts.visit >= 0
-    no_visits = not len(verdicts.segments.visit_span)
-    detail = np.zeros(n, np.int64) if no_visits else verdicts.segments.visit_detail[visit] * known
-    by = np.full(n, -1) if no_visits else np.where(known, verdicts.segments.visit_by[visit], -1)
+    by = at_or(verdicts.segments.visit_by, verdicts.visit, -1)
     columns = [
         verdicts.spans.start_ns,
         verdicts.spans.end_ns,
@@ -57,7 +53,7 @@ def _rows(verdicts: GapVerdicts) -> pa.Table:
         pa.repeat(causes.MEASURER.id, n) if is_measurer else because,
         because if is_measurer else pa.nulls(n, pa.string()),
         _LETTERS.take(pa.array(verdicts.grade)),
-        pa.array(verdicts.segments.details, pa.string()).take(pa.array(detail)),
+        pa.array(verdicts.segments.details, pa.string()).take(pa.array(verdicts.detail)),
         pa.array(by, pa.int64(), mask=by < 0),
         _by_gap(verdicts, verdicts.shares.net_ns),
         _by_gap(verdicts, verdicts.shares.model_ns),

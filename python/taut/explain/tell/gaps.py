@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import Ints
+from taut.explain.arrays import Ints, at_or
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.grades import count_guesses
 from taut.explain.judge.one_line import OneLine
@@ -110,10 +110,6 @@ def _taken_by(verdicts: GapVerdicts, cause: int) -> dict[int, int]:
 
 def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
     """Describe one gap: its verdict, and where all of its time went."""
-    visit = int(verdicts.visit[gap])
-    detail = (
-        verdicts.segments.details[int(verdicts.segments.visit_detail[visit])] if visit >= 0 else ""
-    )
     return GapStory(
         thread=verdicts.spans.thread,
         core=verdicts.spans.core,
@@ -121,7 +117,7 @@ def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
         end_ns=int(verdicts.spans.end_ns[gap]),
         cause=CAUSES[int(verdicts.cause[gap])].id,
         grade=LETTERS[int(verdicts.grade[gap])],
-        detail=detail,
+        detail=verdicts.segments.details[int(verdicts.detail[gap])],
         shares=shares_of(verdicts, gap),
         missing=tuple(missing_words(verdicts, gap)),
     )
@@ -179,8 +175,4 @@ def _longest(verdicts: GapVerdicts, n: int) -> list[tuple[int, int]]:
 
 def cause_of_gap(line: OneLine, gap: Ints) -> tuple[Ints, Ints]:
     """Give cause and grade of gaps by index; for -1 (no gap) the cause is unknown, grade D."""
-    if not len(line.spans):
-        return np.full(len(gap), NUMBER[causes.UNKNOWN]), np.full(len(gap), 3)
-    at = np.maximum(gap, 0)
-    cause = np.where(gap >= 0, line.cause[at], NUMBER[causes.UNKNOWN])
-    return cause, np.where(gap >= 0, line.grade[at], 3)
+    return at_or(line.cause, gap, NUMBER[causes.UNKNOWN]), at_or(line.grade, gap, D)

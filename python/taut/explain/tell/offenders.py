@@ -60,9 +60,7 @@ def offenders_of(
             if sums is None:
                 sums = StallSums()
                 sums.add(verdicts)
-            gap = np.full(len(gaps), -1)
-            if line is not None and len(verdicts.spans):
-                gap = line.of_thread(thread, gaps)
+            gap = np.full(len(gaps), -1) if line is None else line.of_thread(thread, gaps)
             found += _of_gaps(verdicts, sums, judged, gap)
             blamed |= gap >= 0
     found += _without_gap(judged, ~blamed)
@@ -128,7 +126,7 @@ class StallSums:
 def _keys(verdicts: GapVerdicts) -> tuple[list[tuple[int, str]], Ints]:
     """Give causes with who it was, and for each gap the position of its own among them."""
     n = len(verdicts.segments.details)
-    both, of_gap = np.unique(verdicts.cause * n + _detail(verdicts), return_inverse=True)
+    both, of_gap = np.unique(verdicts.cause * n + verdicts.detail, return_inverse=True)
     number: dict[tuple[int, str], int] = {}
     at: list[int] = []
     for one in both.tolist():
@@ -159,15 +157,6 @@ def _of_gaps(
         )
         for (cause, who), stalls in sums.items()
     ]
-
-
-def _detail(verdicts: GapVerdicts) -> Ints:
-    """Give for each gap the number of its longest visit's details; 0: it has none."""
-    if not len(verdicts.segments.visit_span):
-        return np.zeros(len(verdicts.spans), np.int64)
-    return np.where(
-        verdicts.visit >= 0, verdicts.segments.visit_detail[np.maximum(verdicts.visit, 0)], 0
-    )
 
 
 def who_of(detail: str) -> str:

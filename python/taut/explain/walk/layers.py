@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask, Numbers, interval_holding
+from taut.explain.arrays import Ints, Mask, Numbers, at_or, interval_holding
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import SOFTIRQS, Names
 from taut.explain.walk.running import ORDINARY
@@ -276,7 +276,7 @@ def _began(events: Events, core: int, seen: Ints, before: Ints, who: Ints) -> In
     for one in np.unique(who).tolist():
         of_one, its = thread == one, np.flatnonzero(who == one)
         last = np.searchsorted(rows[of_one], seen[its]) - 1
-        known = (last >= 0) & np.append(is_ready[of_one], False)[last]
+        known = at_or(is_ready[of_one], last, False)
         since = events.time_ns[rows[of_one][last[known]]]
         began[its[known]] = np.maximum(events.time_ns[before[its[known]]], since)
     return began

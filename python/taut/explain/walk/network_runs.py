@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taut.explain.arrays import AFTER_ALL, Ints, Mask, interval_holding
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask, at_or, interval_holding
 from taut.explain.read.batches import read_batches
 from taut.explain.read.events import Events
 from taut.explain.read.names import Names
@@ -130,7 +130,7 @@ def _told(
         has_run = (runs.start_ns[run] <= end) & did[run]
     if len(told):
         before = np.searchsorted(runs.start_ns, start, "right") - 1
-        since = np.where(before >= 0, runs.start_ns[np.maximum(before, 0)], told[0] - 1)
+        since = at_or(runs.start_ns, before, int(told[0]) - 1)
         following = np.searchsorted(told, start, "right")
         is_pending = following > np.searchsorted(told, since, "right")
         then = told[np.minimum(following, len(told) - 1)]
@@ -152,10 +152,7 @@ def _told(
 
 def _stays(awake: Layer, start: Ints, end: Ints) -> Mask:
     """Mark the stretches through which one network thread had the core."""
-    turn = awake.at(start)
-    if not len(awake):
-        return np.zeros(len(start), bool)
-    stays: Mask = (turn >= 0) & (awake.end_ns[np.maximum(turn, 0)] >= end)
+    stays: Mask = at_or(awake.end_ns, awake.at(start), BEFORE_ALL) >= end
     return stays
 
 
@@ -196,9 +193,7 @@ def told_of_packets(events: Events, core: int, names: Names) -> Ints:
 
 def _left(runs: Layer, run: Ints, received: Ints) -> Ints:
     """Give the latest time at which each packet can have left the device."""
-    if not len(runs):
-        return received
-    return np.where(run >= 0, np.minimum(received, runs.end_ns[np.maximum(run, 0)]), received)
+    return np.minimum(received, at_or(runs.end_ns, run, AFTER_ALL))
 
 
 def _inside(times: Ints, start: Ints, end: Ints) -> Mask:

@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, Ints, Mask
+from taut.explain.arrays import AFTER_ALL, Ints, Mask, at_or
 from taut.explain.cause import Cause
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import Names, softirq_name
@@ -106,10 +106,10 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
     """The step of each moment, and which interval of its layer it is a part of."""
     layers, holds = scene.layers, scene.holds
     nmi, call, interrupt, softirq, turn, wait = (layer.at(start) for layer in layers.all)
-    thread = _of(layers.who, turn, -1)
+    thread = at_or(layers.who, turn, -1)
     is_held = (start < holds.served_ns[hold]) & (turn >= 0)
     is_own = np.isin(thread, network_threads(scene.names, scene.core))
-    is_net = _of(scene.events.arg0[layers.softirq.row] == NET_RX, softirq, False)
+    is_net = at_or(scene.events.arg0[layers.softirq.row] == NET_RX, softirq, False)
     has_others = scene.work.foreign[holds.run[hold]] > 0 if len(scene.work.runs) else is_net
     others = is_net & has_others & (start < own_from[hold])
     calls = _calls(scene)
@@ -122,22 +122,15 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
         (Step.OWN, softirq, is_net),
         (Step.FOREIGN, holds.run[hold], others),
         (Step.INTERRUPT, interrupt, interrupt >= 0),
-        (Step.OWN, interrupt, _of(calls.delivers, interrupt, False)),
+        (Step.OWN, interrupt, at_or(calls.delivers, interrupt, False)),
         (Step.CALL, call, call >= 0),
-        (Step.OWN, call, _of(calls.is_delivery, call, False)),
+        (Step.OWN, call, at_or(calls.is_delivery, call, False)),
         (Step.NMI, nmi, nmi >= 0),
     )
     step, index = np.zeros(len(start), np.int64), np.full(len(start), -1)
     for which, owner, mask in painted:
         step[mask], index[mask] = which, owner[mask]
     return step, index
-
-
-def _of(values: Ints | Mask, at: Ints, otherwise: int | bool) -> Ints:
-    """Give the value at each position; `otherwise` where the position is -1."""
-    if not len(values):
-        return np.full(len(at), otherwise)
-    return np.where(at >= 0, values[np.maximum(at, 0)], otherwise)
 
 
 @dataclass(frozen=True)

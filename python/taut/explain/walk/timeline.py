@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import Ints
+from taut.explain.arrays import BEFORE_ALL, Ints, at_or
 from taut.explain.cause import Away
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.facts import throttled_ns
@@ -329,5 +329,5 @@ def _inside(
     rows = np.flatnonzero((events.cpu[part] == watched.core) & ~is_wakeup | is_woken) + part.start
     t = events.time_ns[rows]
     span = np.searchsorted(starts, t, side="right") - 1
-    inside = (span >= 0) & (t <= ends[np.maximum(span, 0)]) if len(starts) else span >= 0
+    inside = t <= at_or(ends, span, BEFORE_ALL)
     return rows[inside], span[inside]
