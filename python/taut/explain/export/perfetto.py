@@ -19,6 +19,7 @@ from taut.explain.export.perfetto_format import PerfettoWriter
 from taut.explain.judge.told import MARGIN_NS
 from taut.explain.judge.verdicts import LETTERS, GapVerdicts
 from taut.explain.read.ahead import rows_together
+from taut.explain.read.events import LOW
 from taut.explain.read.names import Names, softirq_name, vector_name
 from taut.explain.read.recorded import Recorded
 from taut.explain.read.spans import Stretches, merged, overlaps
@@ -27,8 +28,6 @@ from taut.explain.tell.result import Explanation
 from taut.records import parquet
 from taut.records.layout import EVENT_KINDS, EXTRA_RECORD
 from taut.records.tables import PACKETS
-
-_LOW = 0xFFFF_FFFF
 
 
 @dataclass(frozen=True)
@@ -228,7 +227,7 @@ def _about(kind: str, arg0: int, arg1: int, names: Names) -> str:
     if kind.startswith("call_"):
         return names.function(arg1)
     if kind == "switch":
-        return f"to {names.thread(arg1 & _LOW)}"
+        return f"to {names.thread(arg1 & LOW)}"
     if kind == "ipi_send_for":
-        return f"to cpu{arg0 & _LOW} {names.function(arg1) or 'reschedule'}"
+        return f"to cpu{arg0 & LOW} {names.function(arg1) or 'reschedule'}"
     return names.thread(arg0) if kind == "wakeup" else ""

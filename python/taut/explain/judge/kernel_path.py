@@ -18,7 +18,7 @@ from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
 from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
-from taut.explain.read.events import Events
+from taut.explain.read.events import Events, high, low
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
 from taut.explain.read.packets import Tail, late_windows
@@ -104,8 +104,7 @@ def _polls(events: Events, core: int, runs: Layer) -> _Polls:
     rows = np.flatnonzero(events.of("napi_poll") & (events.cpu == core))
     at = runs.at(events.time_ns[rows])
     rows, at = rows[at >= 0], at[at >= 0]
-    n = (events.arg0[rows] & np.uint64(0xFFFF_FFFF)).astype(np.int64)
-    most = (events.arg0[rows] >> np.uint64(32)).astype(np.int64)
+    n, most = low(events.arg0[rows]), high(events.arg0[rows])
     handled, is_full = np.zeros(len(runs), np.int64), np.zeros(len(runs), bool)
     np.add.at(handled, at, n)
     is_full[at[n >= most]] = True

@@ -11,11 +11,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from taut.explain.arrays import Mask
-from taut.explain.read.events import Events, TraceNotes
+from taut.explain.read.events import Events, TraceNotes, high, low
 from taut.explain.read.names import Names
 from taut.records.layout import EVENT_VECTORS
-
-_LOW, _HIGH = np.uint64(0xFFFF_FFFF), np.uint64(32)
 
 # include/trace/events/sched.h: what sched_switch says of a thread that is preempted. One that goes
 # on being runnable has 0. The kernel counts both as involuntary (__schedule in its sched/core.c).
@@ -95,8 +93,8 @@ def _flushes(events: Events, notes: TraceNotes) -> Mask:
 
 def _left(events: Events, thread: int) -> tuple[Mask, Mask]:
     """Mark the switches away from a thread; and, among all events, those of a runnable thread."""
-    state = events.arg0 >> _HIGH
-    left = events.of("switch") & (events.arg0 & _LOW == thread)
+    state = high(events.arg0)
+    left = events.of("switch") & (low(events.arg0) == thread)
     return left, (state == 0) | (state == _PREEMPTED)
 
 

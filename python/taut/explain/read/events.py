@@ -17,7 +17,20 @@ from taut.records.layout import EVENT_KINDS
 from taut.records.tables import EVENTS
 
 _BATCH = 1 << 16
+LOW = 0xFFFF_FFFF
+"""The lower half of an event's argument, where the two halves are two things."""
 KIND = {name: code for code, name in enumerate(EVENT_KINDS) if name is not None}
+
+
+def low(values: Numbers) -> Ints:
+    """Give the lower halves of arguments."""
+    halves: Ints = values.view(np.int64) & LOW
+    return halves
+
+
+def high(values: Numbers) -> Ints:
+    """Give the upper halves of arguments."""
+    return low(values.view(np.int64) >> 32)
 
 
 @dataclass(frozen=True)
@@ -75,7 +88,7 @@ class Events:
 
     def woken_on(self, core: int) -> Mask:
         """Mark wake-ups of threads that are to run on a core."""
-        marked: Mask = self.of("wakeup") & (self.arg1 & np.uint64(0xFFFF_FFFF) == core)
+        marked: Mask = self.of("wakeup") & (low(self.arg1) == core)
         return marked
 
 

@@ -19,14 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask, last_marked
-from taut.explain.read.events import KIND, Events
+from taut.explain.read.events import KIND, Events, low
 from taut.records.layout import EVENT_VECTORS
 
 MOST_NS = 10_000_000
 """A sending longer ago than this belongs to another interrupt."""
 
 _RESCHEDULE = EVENT_VECTORS.index("reschedule")
-_CPU = 0xFFFF_FFFF  # these bits of a sending's arg0; the bits above are its callsite
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,8 @@ def _join_reschedules(events: Events, sender_of: Ints) -> None:
     if not len(rows):
         return
     sends = is_send[rows]
-    target = (events.arg0[rows] & np.uint64(_CPU)).astype(np.int64)
-    cpu = np.where(sends, target, events.cpu[rows])
+    # The upper half of a sending's argument is where it was sent from.
+    cpu = np.where(sends, low(events.arg0[rows]), events.cpu[rows])
     order = np.argsort(cpu, kind="stable")
     rows, cpu, sends = rows[order], cpu[order], sends[order]
     follows = np.zeros(len(rows), bool)

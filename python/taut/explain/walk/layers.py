@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask, Numbers, at_or, interval_holding
-from taut.explain.read.events import KIND, Events
+from taut.explain.read.events import KIND, Events, high, low
 from taut.explain.read.names import SOFTIRQS, Names
 from taut.explain.walk.running import ORDINARY
 
@@ -33,7 +33,6 @@ _BY_WHO_RUNS = (
 
 Others are not: tlb_flush is noted by the thread before, once it has been switched away from."""
 
-_LOW = 0xFFFF_FFFF
 _BLOCKED = 0xFF
 """Bits of a switch's state: with any of them set the thread does not want to run."""
 
@@ -101,20 +100,20 @@ def with_unseen_switches(events: Events, core: int, threads: Collection[int]) ->
     Whose turn it was their own events tell (`turns_on`); its priority its other turns or wake-ups.
     """
     turns, who = turns_on(events, core)
-    following = (events.arg1[turns.row] & np.uint64(_LOW)).astype(np.int64)
+    following = low(events.arg1[turns.row])
     is_seen = (events.kind[turns.row] == KIND["switch"]) & (following == who)
     after_idle = np.append(np.zeros(1, bool), who[:-1] == IDLE)[: len(who)]
     unseen = np.flatnonzero(~is_seen & after_idle & ~np.isin(who, [IDLE, *threads]))
     if not len(unseen):
         return events
-    following = who[unseen].astype(np.uint64)
+    priority = _priorities(events, who[unseen]).astype(np.uint64)
     return events.with_more(
         "switch",
         turns.start_ns[unseen],
         thread=0,
         cpu=core,
         arg0=0,
-        arg1=following | _priorities(events, who[unseen]) << np.uint64(32),
+        arg1=who[unseen].astype(np.uint64) | priority << np.uint64(32),
     )
 
 
@@ -144,21 +143,20 @@ def with_called_wake_ups(events: Events, core: int, names: Names, threads: Itera
     )
 
 
-def _priorities(events: Events, threads: Ints) -> Numbers:
+def _priorities(events: Events, threads: Ints) -> Ints:
     """Give the priority that each thread had most recently in the trace; else an ordinary one.
 
     A thread that only ever got the core from the idle task is in no switch, but in its wake-ups.
     Of older traces these say 0, which is also what they say of a thread of the highest priority.
     """
-    said = events.arg1 >> np.uint64(32)
+    said = high(events.arg1)
     woken = events.of("wakeup") & (said != 0)
     rows = np.flatnonzero(events.of("switch") | woken)[::-1]
-    whose = np.where(woken, events.arg0, events.arg1)[rows] & np.uint64(_LOW)
-    to, last = np.unique(whose.astype(np.int64), return_index=True)
+    whose = low(np.where(woken, events.arg0, events.arg1)[rows])
+    to, last = np.unique(whose, return_index=True)
     at = np.minimum(np.searchsorted(to, threads), len(to) - 1)
     priority = said[rows][last]
-    found: Numbers = np.where(to[at] == threads, priority[at], np.uint64(ORDINARY))
-    return found
+    return np.where(to[at] == threads, priority[at], ORDINARY)
 
 
 def network_threads(names: Names, core: int) -> Numbers:
@@ -192,7 +190,7 @@ def is_wake_call(events: Events, core: int, names: Names, thread: int) -> Mask:
     then = np.searchsorted(wakes, entries)
     entries, then = entries[then < len(wakes)], then[then < len(wakes)]
     csds, at = np.unique(events.arg0[entries], return_inverse=True)
-    is_its = (events.arg0[wakes[then]] & np.uint64(_LOW)) == thread
+    is_its = low(events.arg0[wakes[then]]) == thread
     share = np.bincount(at, is_its, len(csds)) / np.maximum(np.bincount(at, minlength=len(csds)), 1)
     marked: Mask = calls & np.isin(events.arg0, csds[share > 0.5])
     return marked
@@ -201,8 +199,8 @@ def is_wake_call(events: Events, core: int, names: Names, thread: int) -> Mask:
 def interrupts_sent(events: Events, core: int) -> Ints:
     """When other cores sent this one an interrupt."""
     # The upper half of the newer kind's is where it was sent from.
-    target = events.arg0 & np.uint64(_LOW)
-    times: Ints = events.time_ns[events.of("ipi_send", "ipi_send_for") & (target == core)]
+    is_to_core = low(events.arg0) == core
+    times: Ints = events.time_ns[events.of("ipi_send", "ipi_send_for") & is_to_core]
     return times
 
 
@@ -247,7 +245,7 @@ def turns_on(events: Events, core: int) -> tuple[Layer, Ints]:
         return Layer(nothing, nothing, nothing), nothing
     is_switch = events.kind[rows] == KIND["switch"]
     noter = events.thread[rows].astype(np.int64)
-    following = np.where(is_switch, events.arg1[rows] & np.uint64(_LOW), noter).astype(np.int64)
+    following = np.where(is_switch, low(events.arg1[rows]), noter)
     unseen = np.flatnonzero(noter[1:] != following[:-1]) + 1
     if not is_switch.any():
         unseen = unseen[:0]
@@ -270,7 +268,7 @@ def _began(events: Events, core: int, seen: Ints, before: Ints, who: Ints) -> In
     """
     switch = events.of("switch") & (events.cpu == core)
     rows = np.flatnonzero(switch | events.woken_on(core))
-    thread = (events.arg0[rows] & np.uint64(_LOW)).astype(np.int64)
+    thread = low(events.arg0[rows])
     is_ready = ~switch[rows] | _is_put_off(events)[rows]
     began: Ints = events.time_ns[seen]
     for one in np.unique(who).tolist():
@@ -284,7 +282,7 @@ def _began(events: Events, core: int, seen: Ints, before: Ints, who: Ints) -> In
 
 def _is_put_off(events: Events) -> Mask:
     """Mark the switches away from a thread that wanted to run on."""
-    put_off: Mask = ((events.arg0 >> np.uint64(32)) & np.uint64(_BLOCKED)) == 0
+    put_off: Mask = (high(events.arg0) & _BLOCKED) == 0
     return put_off
 
 
@@ -310,7 +308,7 @@ def _waits_of(
     events: Events, core: int, names: Names, thread: int, runs: Ints
 ) -> tuple[Ints, Ints, Ints]:
     # What wakes a thread names it where a switch names the one before.
-    is_its = (events.arg0 & np.uint64(_LOW)) == thread
+    is_its = low(events.arg0) == thread
     put_off = events.of("switch") & (events.cpu == core) & _is_put_off(events)
     woken = events.woken_on(core)
     called = is_wake_call(events, core, names, thread) & events.of("call_queue")

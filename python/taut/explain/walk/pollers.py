@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints
-from taut.explain.read.events import KIND, Events
+from taut.explain.read.events import KIND, Events, high, low
 from taut.explain.walk.running import ASLEEP
 from taut.explain.walk.timeline import ABOUT_OTHERS
 
-_LOW = 0xFFFF_FFFF
 _LEAST_SHARE = 0.01
 """A thread with less than this share of the core's time does not work there."""
 _MOST_ASLEEP = 0.1
@@ -74,8 +73,7 @@ def _had_the_core(events: Events, core: int) -> dict[int, int]:
     if not len(rows):
         return {}
     is_switch = events.kind[rows] == KIND["switch"]
-    following = events.arg1[rows].astype(np.int64) & _LOW
-    thread = np.where(is_switch, following, events.thread[rows])
+    thread = np.where(is_switch, low(events.arg1[rows]), events.thread[rows])
     length = np.append(np.diff(events.time_ns[rows]), 0)
     threads, index = np.unique(thread, return_inverse=True)
     total = np.zeros(len(threads), np.int64)
@@ -90,10 +88,10 @@ def _slept_ns(events: Events, core: int, thread: int) -> int:
     """
     rows = _on(events, core)
     is_switch = events.kind[rows] == KIND["switch"]
-    previous, following = (column[rows].astype(np.int64) for column in (events.arg0, events.arg1))
-    left = is_switch & (previous & _LOW == thread) & ((previous >> 32) & ASLEEP != 0)
+    previous, following = events.arg0[rows], low(events.arg1[rows])
+    left = is_switch & (low(previous) == thread) & (high(previous) & ASLEEP != 0)
     times = events.time_ns[rows]
-    back = times[(is_switch & (following & _LOW == thread)) | (events.thread[rows] == thread)]
+    back = times[(is_switch & (following == thread)) | (events.thread[rows] == thread)]
     at = np.searchsorted(back, times[left], "right")
     last = int(times[-1]) if len(times) else 0
     until = np.append(back, last)[at]
@@ -126,7 +124,7 @@ def threads_met(
     at = rows[first[known]]
     threads = np.where(
         events.kind[at] == KIND["switch"],
-        events.arg0[at].astype(np.int64) & _LOW,
+        low(events.arg0[at]),
         events.thread[at],
     )
     threads = threads[np.isin(threads, list(among)) if among else threads != 0]

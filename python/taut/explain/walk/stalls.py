@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask
-from taut.explain.read.events import KIND, Events
+from taut.explain.read.events import KIND, Events, low
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages, Passed
 from taut.explain.read.senders import Senders
@@ -20,7 +20,6 @@ from taut.explain.walk.segments import CLASS_NUMBER, Segments
 from taut.explain.walk.timeline import ABOUT_OTHERS, build_timeline
 from taut.explain.walk.veto import Vetoed, cut_segments
 
-_LOW = 0xFFFF_FFFF
 APART_NS = 500
 """With less time than this between two interruptions the thread did not return to work."""
 
@@ -76,7 +75,7 @@ def _back_unseen(events: Events, watched: Watched) -> Ints:
     rows = np.flatnonzero((events.cpu == watched.core) & ~events.of(*ABOUT_OTHERS))
     is_switch = events.kind[rows] == KIND["switch"]
     thread = events.thread[rows]
-    left, right = (column[rows].astype(np.int64) & _LOW for column in (events.arg0, events.arg1))
+    left, right = (low(column[rows]) for column in (events.arg0, events.arg1))
     now, then = np.where(is_switch, left, thread), np.where(is_switch, right, thread)
     own = list(watched.threads)
     is_back = np.isin(now[1:], own) & ~np.isin(then[:-1], [IDLE, *own])

@@ -13,7 +13,7 @@ import numpy as np
 from taut.explain import causes
 from taut.explain.arrays import BEFORE_ALL, Ints, at_or
 from taut.explain.cause import Away
-from taut.explain.read.events import KIND, Events
+from taut.explain.read.events import KIND, LOW, Events
 from taut.explain.read.facts import throttled_ns
 from taut.explain.read.names import Names, softirq_name
 from taut.explain.read.senders import Senders
@@ -35,7 +35,6 @@ from taut.explain.walk.contexts import (
 from taut.explain.walk.running import SLEEPS, OffCore
 from taut.explain.walk.segments import Segments
 
-_LOW = 0xFFFF_FFFF
 _CHUNK = 1 << 17
 ABOUT_OTHERS = (
     "frequency",
@@ -108,7 +107,7 @@ class _Walk:
         """Hand one event to the method of its kind; other threads' own events are passed over."""
         self._row = row
         if kind not in self._foreign:
-            self._resync(t, args[0] & _LOW if kind == KIND["switch"] else thread)
+            self._resync(t, args[0] & LOW if kind == KIND["switch"] else thread)
         if kind in self._own and thread not in self._threads:
             return
         handler = self._handlers.get(kind)
@@ -226,7 +225,7 @@ class _Walk:
 
     def _switch(self, t: int, previous: int, following: int) -> None:
         self.contexts.pop(SOFTIRQ, t)
-        thread, priority = following & _LOW, following >> 32
+        thread, priority = following & LOW, following >> 32
         if priority > 1 << 31:  # deadline threads have -1
             priority -= 1 << 32
         if thread in self._threads:
@@ -235,14 +234,14 @@ class _Walk:
             self._note_left(previous)
             self._off.back(thread)
             return
-        if previous & _LOW in self._threads:
+        if previous & LOW in self._threads:
             self._end_fault(t)
             self._note_left(previous)
         self._run(t, thread, priority)
 
     def _note_left(self, previous: int) -> None:
-        if previous & _LOW in self._threads:
-            self._off.leave(previous >> 32, not self._open, previous & _LOW)
+        if previous & LOW in self._threads:
+            self._off.leave(previous >> 32, not self._open, previous & LOW)
 
     def _end_fault(self, t: int) -> None:
         """End a page fault that no gap ends: the thread returned from it long before it left."""
@@ -253,10 +252,10 @@ class _Walk:
             self.contexts.pop(FAULT, t)
 
     def _wakeup(self, t: int, thread: int, core: int) -> None:
-        if thread & _LOW not in self._threads:
+        if thread & LOW not in self._threads:
             return
         self._before = 0
-        if self._off.wake(thread & _LOW, core & _LOW == self._watched.core):
+        if self._off.wake(thread & LOW, core & LOW == self._watched.core):
             self.contexts.pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
 
