@@ -48,6 +48,7 @@ LEGEND = (
 BEYOND_TITLE = "Beyond what was measured"
 SHOWN_ROWS = 24
 _NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
+_MOST_CAUSES = 4  # told of an hour
 
 
 def read_soak(run: Path) -> SoakDocument | None:
@@ -213,7 +214,7 @@ def _amount(one: Trend, value: float) -> str:
     )
 
 
-def causes_rows(course: Course, most: int = 4) -> list[tuple[str, str]]:
+def causes_rows(course: Course) -> list[tuple[str, str]]:
     """Give a row an hour: its causes, by their share of the recorded lateness, the largest first.
 
     Each a guess: only slow packets are recorded in a soak, others cannot speak against a cause.
@@ -223,7 +224,7 @@ def causes_rows(course: Course, most: int = 4) -> list[tuple[str, str]]:
         total = sum(hour.by_cause.values()) or 1
         parts = [
             f"{share_words(ns / total)} {'' if name in _NO_GUESS else 'maybe '}{name}"
-            for name, ns in list(hour.by_cause.items())[:most]
+            for name, ns in list(hour.by_cause.items())[:_MOST_CAUSES]
         ]
         of = f"lateness of {hour.n_explained:,} recorded packets"
         found.append((f"{hour.hour}:00", f"{of}: {', '.join(parts)}"))

@@ -82,10 +82,10 @@ def blame_packets(
     device: Spans | None,
     generator: Spans,
     holds: Holds | None,
-    is_work: Mask | None = None,
-    has_device: bool = True,
-    ring: ReceiveRing | None = None,
-    silences: Stretches | None = None,
+    is_work: Mask | None,
+    has_device: bool,
+    ring: ReceiveRing | None,
+    silences: Stretches | None,
 ) -> Blame:
     """Tie every packet to a gap, or to what else made it late.
 

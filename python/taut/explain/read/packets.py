@@ -197,7 +197,7 @@ def parse_over(over: str) -> Fraction | int:
 
 
 @stage("reading packets")
-def read_tail(packets: Path, normal: Normal, batch: int = 1) -> Tail:
+def read_tail(packets: Path, normal: Normal, batch: int) -> Tail:
     """Read the rows above the threshold, and those that never came back.
 
     `batch` is how many packets the device collects before it sends them.

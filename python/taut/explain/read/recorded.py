@@ -178,7 +178,7 @@ def survey(recorded: Recorded) -> Survey:
     return Survey(rows_together(marks), n_calls, n_joined)
 
 
-def recorded_in(trial: Path, apart: Apart = AGREED) -> Recorded:
+def recorded_in(trial: Path, apart: Apart) -> Recorded:
     """Give a trial's events; none where it was not traced."""
     path = trial / EVENTS
     return Recorded(path if path.is_file() else None, apart=apart)

@@ -7,7 +7,6 @@ sender. Thread numbers are left out: the same offender of several trials is then
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -42,8 +41,8 @@ def offenders_of(
     judged: JudgedTail,
     device: OneLine | None,
     generator: OneLine | None,
-    rest: Sequence[Rest] = (),
-    stalls: Mapping[str, "StallSums"] = MappingProxyType({}),
+    rest: Sequence[Rest],
+    stalls: Mapping[str, "StallSums"],
 ) -> tuple[Offender, ...]:
     """Give the offenders of one trial; `rest` are gaps of which only the length is known.
 

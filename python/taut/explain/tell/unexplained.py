@@ -8,8 +8,6 @@ from taut.explain.read.packets import Normal
 from taut.records.documents.trial import FAILED, Failure, TrialDocument
 from taut.records.tables import HISTOGRAM, PACKETS
 
-"""In the folder of a trial whose packets were recorded."""
-
 ONLY_SLOW = "tail"
 """What traffic.record is where slow packets alone were recorded."""
 LEFT_OUT = f"{PACKETS} is not there; `taut pack --without-records` leaves it out"

@@ -47,8 +47,8 @@ def find_stalls(
     watched: Watched,
     names: Names,
     senders: Senders,
-    calibration: Calibration | None = None,
-    passages: Passages | None = None,
+    calibration: Calibration,
+    passages: Passages | None,
 ) -> Stalls:
     """Find when a thread did not have its core; a known cost of entry makes stalls longer.
 
@@ -95,7 +95,7 @@ def _stalled(
     core: int,
     events: Events,
     whole: Segments,
-    calibration: Calibration | None,
+    calibration: Calibration,
     passages: Passages | None,
 ) -> tuple[Spans, Segments]:
     """Join interruptions that follow closely upon one another to stalls."""
@@ -109,7 +109,7 @@ def _stalled(
         starts, ends = _bounds(whole, stall)
         passed = None if passages is None else passages.inside(starts, ends)
     segments = _by_stall(whole, stall)
-    if calibration is not None and len(starts):
+    if len(starts):
         starts, ends = _widen(starts, ends, segments, calibration, passed)
     lost = overlaps(starts, ends, *lost_spans(events, core))
     none = np.zeros(len(starts), np.int64)
