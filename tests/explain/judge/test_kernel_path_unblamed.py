@@ -102,9 +102,10 @@ def test_without_events_of_calls_a_hold_counts_from_the_sending(tmp_path):
     assert any("count from their sending" in note for note in found.notes)
 
 
-def test_without_softirqs_nothing_is_told(tmp_path):
+@pytest.mark.parametrize("trace", [MadeTrace().vector(1, 2), MadeTrace()], ids=["others", "none"])
+def test_without_softirqs_nothing_is_told(tmp_path, trace):
     rows = [packet(seq, 8_200 + 70 * US * (seq == LATE), gap_ns=100_000) for seq in range(400)]
-    folder = write_trial(tmp_path, rows, trace=MadeTrace().vector(1, 2), meta=BRIDGE)
+    folder = write_trial(tmp_path, rows, trace=trace, meta=BRIDGE, threads=THREADS)
 
     found = explain_trial(folder, Options(over="20us"))
 
