@@ -1,6 +1,7 @@
 """What rows of a soak show: verdicts, clean stretches, trends; and how it is told."""
 
 import io
+import math
 import random
 
 import pytest
@@ -16,7 +17,7 @@ from taut.records.documents.soak import Course, Row
 
 
 def judged(rule: str, rows: list[Row]) -> tuple[str, str]:
-    [found] = judge_rows([parse_requirement(rule)], course([segment(rows)]))
+    [found] = judge_rows([parse_requirement(rule)], [segment(rows)], math.inf)
     return found.verdict, found.said
 
 
@@ -57,8 +58,8 @@ def test_among_many_requirements_a_failure_that_luck_explains_is_left_open() -> 
     rows = [row(n, sent=1_000_000, above=above | {"1000000": 10_040 + n}) for n in range(20)]
     rules = [parse_requirement(f"p99 < {ns}ns") for ns in range(1_000_000, 1_000_030)]
 
-    [alone] = judge_rows(rules[:1], course([segment(rows)]))
-    first, *others = judge_rows(rules, course([segment(rows)]))
+    [alone] = judge_rows(rules[:1], [segment(rows)], math.inf)
+    first, *others = judge_rows(rules, [segment(rows)], math.inf)
 
     assert alone.verdict == "fail"
     assert first.verdict == "inconclusive"
@@ -69,7 +70,7 @@ def test_among_many_requirements_a_failure_that_luck_explains_is_left_open() -> 
 def test_what_no_packet_to_come_can_make_good_is_failed_however_it_came_together() -> None:
     # A link that was down for one row of thirty: one event, which statistics cannot judge.
     rows = [row(n, sent=1_200_000, lost=1_200_000 * (n == 29)) for n in range(30)]
-    rule, of = parse_requirement("loss < 1%"), course([segment(rows)])
+    rule, of = parse_requirement("loss < 1%"), [segment(rows)]
 
     [lost] = judge_rows([rule], of, n_planned=60 * 1_200_000)
     [open_yet] = judge_rows([rule], of, n_planned=600 * 1_200_000)

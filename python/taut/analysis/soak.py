@@ -56,7 +56,7 @@ def soak_document(run: RunDirectory, soak: Soak, stopped: str | None) -> SoakDoc
         every_ns=soak.every_ns,
         course=courses[0],
         control=courses[1] if courses[1].segments else None,
-        verdicts=tuple(judge_rows(soak.requirements, courses[0], soak.n_planned)),
+        verdicts=tuple(judge_rows(soak.requirements, courses[0].segments, soak.n_planned)),
         stopped=stopped,
         notes=tuple(_notes(kept)),
     )

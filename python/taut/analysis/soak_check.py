@@ -16,11 +16,11 @@ from taut.core.requirement import Requirement
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.load import Device, Load
 from taut.records.documents.results import Analysis, TrialResult
-from taut.records.documents.soak import SOAK_FILE, SOAK_FOLDER, Course, Row, SoakDocument
+from taut.records.documents.soak import SOAK_FILE, SOAK_FOLDER, Row, Segment, SoakDocument
 from taut.records.documents.trial import FAILED
 from taut.records.rows import failing, refused
 from taut.records.rundir import RunDirectory
-from taut.records.segments import Kept, merged, read_segments
+from taut.records.segments import read_segments
 
 
 def is_soak(run: RunDirectory) -> bool:
@@ -36,20 +36,21 @@ def judge_soak(
     without_void: bool = False,
 ) -> list[Judged]:
     """Judge the device of a soak; InputError: nothing of it was measured."""
-    segments = read_segments(run.path)
-    kept = [one for one in segments if one.segment.rows and not one.segment.start.is_control]
-    if not kept:
+    kept = [one.segment for one in read_segments(run.path)]
+    segments = [one for one in kept if one.rows and not one.start.is_control]
+    if not segments:
         raise InputError(
             f"{run.path}: the device's first row is missing, so there is nothing to check; go on "
             "with `taut soak --resume`"
         )
-    course = _course(kept, without_void=without_void)
-    by_rows = [one for one in requirements if _is_counted(one, course)]
+    if without_void:
+        segments = [replace(one, rows=tuple(map(_on_time, one.rows))) for one in segments]
+    by_rows = [one for one in requirements if _is_counted(one, segments)]
     by_records = [one for one in requirements if one not in by_rows]
-    names = tuple(one.segment.start.trial for one in kept)
-    trials = _trials(kept, analysis.trials)
+    names = tuple(one.start.trial for one in segments)
+    trials = _trials(segments, analysis.trials)
     of = next((trial.device, trial.load, names) for trial in trials if trial.name in names)
-    judgements = judge_rows(by_rows, course, _n_planned(run, of[1]))
+    judgements = judge_rows(by_rows, segments, _n_planned(run, of[1]))
     found = [
         Judged(*of, one, Verdict(judged.verdict), judged.said, None, None, None)
         for one, judged in zip(by_rows, judgements, strict=True)
@@ -69,25 +70,6 @@ def _n_planned(run: RunDirectory, load: Load) -> float:
     return load.asked_pps * (2 if load.both else 1) * planned_ns / 1e9
 
 
-def _course(kept: Sequence[Kept], *, without_void: bool) -> Course:
-    segments = [one.segment for one in kept]
-    if without_void:
-        segments = [replace(one, rows=tuple(map(_on_time, one.rows))) for one in segments]
-    rows = [row for segment in segments for row in segment.rows]
-    return Course(
-        device=segments[0].start.device,
-        segments=tuple(segments),
-        measured_ns=sum(segment.measured_ns for segment in segments),
-        counters={name: sum(row.counters[name] for row in rows) for name in rows[0].counters},
-        latency=merged([one.all for one in kept]).figures(),
-        on_time=merged([one.on_time for one in kept]).figures(),
-        trends=(),
-        clean=(),
-        causes=(),
-        beyond=None,
-    )
-
-
 def _on_time(row: Row) -> Row:
     """Give a row without the packets that the generator itself held up."""
     lost = row.counters["lost"] - row.counters["lost_void"]
@@ -96,18 +78,18 @@ def _on_time(row: Row) -> Row:
     return replace(row, latency=row.on_time, above=row.above_on_time, counters=counters)
 
 
-def _is_counted(one: Requirement, course: Course) -> bool:
+def _is_counted(one: Requirement, segments: Sequence[Segment]) -> bool:
     """Whether every row says how many packets fail a requirement."""
-    rows = (row for segment in course.segments for row in segment.rows)
+    rows = (row for segment in segments for row in segment.rows)
     return all(failing(one, row, own=True) is not None for row in rows)
 
 
-def _trials(kept: Sequence[Kept], trials: Sequence[TrialResult]) -> tuple[TrialResult, ...]:
+def _trials(segments: Sequence[Segment], trials: Sequence[TrialResult]) -> tuple[TrialResult, ...]:
     """Give each trial as long as it measured, and a failed one for a segment that was killed."""
-    measured = {one.segment.start.trial: one.segment.measured_ns for one in kept}
+    measured = {one.start.trial: one.measured_ns for one in segments}
     found = [replace(trial, duration_ns=measured.get(trial.name, 0)) for trial in trials]
     devices = [trial.device for trial in found if trial.name in measured]
-    device = devices[0] if devices else Device(kept[0].segment.start.device)
+    device = devices[0] if devices else Device(segments[0].start.device)
     killed = replace(found[0], status=FAILED, figures=None, device=device)
     names = [name for name in measured if name not in {trial.name for trial in trials}]
     return (*found, *(replace(killed, name=name) for name in names))

@@ -6,7 +6,6 @@ a failure that cannot be seen: packets are then taken to be worth a hundredth at
 than in the worst that was measured (a 92nd).
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -18,33 +17,35 @@ from taut.analysis.proof import Verdict, chance, may_be_luck, shown
 from taut.core.requirement import Requirement
 from taut.core.units import format_ns
 from taut.records.documents.generator import INSTRUMENT_LIMIT
-from taut.records.documents.soak import Course, Judgement, Row
+from taut.records.documents.soak import Judgement, Row, Segment
 from taut.records.rows import failing, refused
 
 _CLUMPED = 100.0
 
 
 def judge_rows(
-    requirements: Sequence[Requirement], course: Course, n_planned: float = math.inf
+    requirements: Sequence[Requirement], segments: Sequence[Segment], n_planned: float
 ) -> Iterator[Judgement]:
     """Judge each by the rows of all segments; a share needs packets enough to be shown.
 
-    `n_planned`: how many packets the whole soak was to have, however early it ended.
+    `n_planned`: how many packets the whole soak was to have, however early it ended; inf: nobody
+    knows.
     """
-    rows = [row for segment in course.segments for row in segment.rows]
+    rows = [row for segment in segments for row in segment.rows]
+    measured_ns = sum(segment.measured_ns for segment in segments)
+    due, void = (sum(row.counters[name] for row in rows) for name in ("due", "void"))
     found = [_judged(one, rows, n_planned) for one in requirements]
     luck = may_be_luck([chances for _, _, chances in found])
     for one, (verdict, said, _), is_luck in zip(requirements, found, luck, strict=True):
         if verdict is Verdict.NOT_MET and is_luck:
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
-        due, void = (course.counters.get(name, 0) for name in ("due", "void"))
         n_failed = sum(failing(one, row, own=True) or 0 for row in rows)
         words = refused_words(one, due, sum(map(refused, rows)), n_failed)
         if words and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {words}"
-        if verdict is Verdict.MET and course.measured_ns < one.least_ns:
+        if verdict is Verdict.MET and measured_ns < one.least_ns:
             verdict = Verdict.NOT_SHOWN
-            said += f"; {format_ns(course.measured_ns)} of {format_ns(one.least_ns)} were measured"
+            said += f"; {format_ns(measured_ns)} of {format_ns(one.least_ns)} were measured"
         late = void / max(1, due)
         if verdict is Verdict.MET and late > INSTRUMENT_LIMIT:
             verdict = Verdict.INVALID
