@@ -207,14 +207,10 @@ def _judged(
     if invalid:
         return Judged(*of, Verdict.INVALID, invalid, None, None, None)
     verdict, said, counted = _RULES[asked.what](asked, packets)
-    needed_ns = None
     n_failed = 0 if counted is None else counted.n_failed
-    refused = refused_words(asked, row.due, row.refused, n_failed)
-    if refused and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
-        verdict, said = Verdict.NOT_SHOWN, f"{said}; {refused}"
-    elif verdict is Verdict.MET and measured_ns < asked.least_ns:
-        verdict, needed_ns = Verdict.NOT_SHOWN, asked.least_ns
-        said = f"{said}; {format_ns(measured_ns)} of {format_ns(asked.least_ns)} were measured"
+    why, needed_ns = why_not_shown(asked, verdict, row.due, row.refused, n_failed, measured_ns)
+    if why:
+        verdict, said = Verdict.NOT_SHOWN, f"{said}; {why}"
     elif verdict is Verdict.NOT_SHOWN and counted is not None and counted.n_eff:
         times = times_as_long(counted.n_eff_failed, counted.n_eff, asked.share_above)
         if times is not None:
@@ -259,15 +255,28 @@ def _unless_too_late(judged: Judged, why: str) -> Judged:
     return replace(judged, verdict=Verdict.INVALID, said=why, n=None, n_eff=None, needed_ns=None)
 
 
-def refused_words(asked: Requirement, n_due: int, n_refused: int, n_failed: int) -> str:
-    """Say why no length shows a share to be met: with what was refused more failed than may.
+def why_not_shown(
+    asked: Requirement,
+    verdict: Verdict,
+    n_due: int,
+    n_refused: int,
+    n_failed: int,
+    measured_ns: int,
+) -> tuple[str, int | None]:
+    """Say why what did not fail is not shown after all, and how long shows it; "": as it was.
 
-    `n_refused`: less those that the generator was late with. Empty: no more, or nothing was.
+    `n_refused`: less those that the generator was late with. Where, with these, more failed than
+    may, no length shows it.
     """
-    may = asked.share_above * n_due
-    if asked.what not in _SHARES_LOST or n_refused <= 0 or n_refused + n_failed <= may:
-        return ""
-    return f"the link refused {n_refused:,} of the {n_due:,} that were due, as a full one does"
+    is_refused = n_refused > 0 and n_refused + n_failed > asked.share_above * n_due
+    is_open = verdict in (Verdict.MET, Verdict.NOT_SHOWN)
+    if is_open and is_refused and asked.what in _SHARES_LOST:
+        said = f"the link refused {n_refused:,} of the {n_due:,} that were due, as a full one does"
+        return said, None
+    if verdict is Verdict.MET and measured_ns < asked.least_ns:
+        said = f"{format_ns(measured_ns)} of {format_ns(asked.least_ns)} were measured"
+        return said, asked.least_ns
+    return "", None
 
 
 def worth_words(n_failed: float, n_eff: int, share: float) -> str:
@@ -282,9 +291,11 @@ def worth_words(n_failed: float, n_eff: int, share: float) -> str:
     return f"{said}, {needed:,} would show it if none of the rest failed"
 
 
-def _percentile(asked: Requirement, packets: Packets) -> Found:
+def _slowest(asked: Requirement, packets: Packets) -> Found:
     counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
-    return _of_share(asked, packets, counted, _beyond(asked))
+    limit = format_ns(asked.limit)
+    failed = f"took {limit} or more" if asked.is_strict else f"took more than {limit}"
+    return _of_share(asked, packets, counted, failed)
 
 
 def _within(asked: Requirement, packets: Packets) -> Found:
@@ -305,21 +316,10 @@ def _loss(asked: Requirement, packets: Packets) -> Found:
     return _of_share(asked, packets, counted, "were lost")
 
 
-def _slowest(asked: Requirement, packets: Packets) -> Found:
-    counted = packets.failing(asked.limit, is_strict=asked.is_strict, with_lost=False)
-    return _of_share(asked, packets, counted, _beyond(asked))
-
-
 def _fastest(asked: Requirement, packets: Packets) -> Found:
     counted = packets.sooner(asked.limit, is_strict=asked.is_strict)
     word = "at most" if asked.is_strict else "less than"
     return _of_share(asked, packets, counted, f"took {word} {format_ns(asked.limit)}")
-
-
-def _beyond(asked: Requirement) -> str:
-    return f"took {'' if asked.is_strict else 'more than '}{format_ns(asked.limit)}" + (
-        " or more" if asked.is_strict else ""
-    )
 
 
 def _of_share(asked: Requirement, packets: Packets, counted: Counted, failed: str) -> Found:
@@ -366,7 +366,7 @@ def _longest_words(asked: Requirement, longest: Longest) -> str:
 
 
 _RULES: Mapping[str, Callable[[Requirement, Packets], Found]] = {
-    "p": _percentile,
+    "p": _slowest,
     "max": _slowest,
     "min": _fastest,
     "loss": _loss,

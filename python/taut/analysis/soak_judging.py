@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
-from taut.analysis.judging import AMONG_MANY, refused_words, worth_words
+from taut.analysis.judging import AMONG_MANY, why_not_shown, worth_words
 from taut.analysis.load import share_words
 from taut.analysis.proof import Verdict, chance, may_be_luck, shown
 from taut.core.requirement import Requirement
-from taut.core.units import format_ns
 from taut.records.documents.generator import INSTRUMENT_LIMIT
 from taut.records.documents.soak import Judgement, Row, Segment
 from taut.records.rows import failing, refused
@@ -34,18 +33,16 @@ def judge_rows(
     rows = [row for segment in segments for row in segment.rows]
     measured_ns = sum(segment.measured_ns for segment in segments)
     due, void = (sum(row.counters[name] for row in rows) for name in ("due", "void"))
+    n_refused = sum(map(refused, rows))
     found = [_judged(one, rows, n_planned) for one in requirements]
     luck = may_be_luck([chances for _, _, chances in found])
     for one, (verdict, said, _), is_luck in zip(requirements, found, luck, strict=True):
         if verdict is Verdict.NOT_MET and is_luck:
             verdict, said = Verdict.NOT_SHOWN, f"{said}; {AMONG_MANY}"
         n_failed = sum(failing(one, row, own=True) or 0 for row in rows)
-        words = refused_words(one, due, sum(map(refused, rows)), n_failed)
-        if words and verdict in (Verdict.MET, Verdict.NOT_SHOWN):
-            verdict, said = Verdict.NOT_SHOWN, f"{said}; {words}"
-        if verdict is Verdict.MET and measured_ns < one.least_ns:
-            verdict = Verdict.NOT_SHOWN
-            said += f"; {format_ns(measured_ns)} of {format_ns(one.least_ns)} were measured"
+        why, _ = why_not_shown(one, verdict, due, n_refused, n_failed, measured_ns)
+        if why:
+            verdict, said = Verdict.NOT_SHOWN, f"{said}; {why}"
         late = void / max(1, due)
         if verdict is Verdict.MET and late > INSTRUMENT_LIMIT:
             verdict = Verdict.INVALID
