@@ -5,19 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from taut.records import parquet
-from taut.records.layout import EXTRA_RECORD, PacketFlag
+from taut.analysis.own_packets import NONE, Ints, own_packets
+from taut.records.layout import PacketFlag
 
-_ROWS = 1 << 20
-_NONE = -1
 _NEVER = int(np.iinfo(np.int64).max)
-
-Ints = npt.NDArray[np.int64]
-
 
 _RECOVERED = 1_000
 """A device that let so many packets pass without losing one has recovered."""
@@ -74,9 +66,9 @@ def read_losses(packets: Path, at_ns: int) -> Losses:
     void: list[Ints] = [np.empty(0, np.int64)]
     for rows in _blocks(packets):
         begin = min(begin, int(rows.due.min(initial=_NEVER)))
-        lost = (rows.received == _NONE) & (rows.flags & int(PacketFlag.COLD) == 0)
+        lost = (rows.received == NONE) & (rows.flags & int(PacketFlag.COLD) == 0)
         is_void = rows.flags & int(PacketFlag.VOID) != 0
-        tried = np.where(rows.sent == _NONE, rows.due, rows.sent)
+        tried = np.where(rows.sent == NONE, rows.due, rows.sent)
         own.append(tried[lost & ~is_void])
         void.append(tried[lost & is_void])
     of_own, of_void = (np.concatenate(times) - begin - at_ns for times in (own, void))
@@ -93,7 +85,7 @@ def read_losses(packets: Path, at_ns: int) -> Losses:
 def _count_back(packets: Path, after_ns: int, before_ns: int) -> int:
     """Count packets that were sent between two times and came back."""
     return sum(
-        int(np.sum((rows.received != _NONE) & (rows.sent > after_ns) & (rows.sent < before_ns)))
+        int(np.sum((rows.received != NONE) & (rows.sent > after_ns) & (rows.sent < before_ns)))
         for rows in _blocks(packets)
     )
 
@@ -110,45 +102,37 @@ def read_silence(packets: Path) -> Silence:
     ways: dict[int, _Way] = {}
     for rows in _blocks(packets):
         counted = rows.flags & int(PacketFlag.COLD) == 0
-        lost += int(np.sum(counted & (rows.received == _NONE)))
+        lost += int(np.sum(counted & (rows.received == NONE)))
         for way in np.unique(rows.direction[counted]):
             mine = counted & (rows.direction == way)
             before = ways.get(int(way), _Way())
             ways[int(way)] = _follow(before, rows.due[mine], rows.received[mine])
     # Where the silence lasts to the end, nobody knows how long it would have been.
     lasting = any(
-        way.last == _NONE or way.last_due - way.last > way.longest for way in ways.values()
+        way.last == NONE or way.last_due - way.last > way.longest for way in ways.values()
     )
     longest = max((way.longest for way in ways.values()), default=0)
     return Silence(None if lasting or not ways else longest, lost)
 
 
 class _Way(NamedTuple):
-    last: int = _NONE  # receipt
-    last_due: int = _NONE
+    last: int = NONE  # receipt
+    last_due: int = NONE
     longest: int = 0
 
 
 def _follow(way: _Way, due: Ints, received: Ints) -> _Way:
     """Add a block of one direction; receipts lie in their order, but for those of one poll."""
-    came = np.sort(received[received != _NONE])
-    last_due = max(way.last_due, int(due.max(initial=_NONE)))
+    came = np.sort(received[received != NONE])
+    last_due = max(way.last_due, int(due.max(initial=NONE)))
     if len(came) == 0:
         return way._replace(last_due=last_due)
-    first = int(came[0]) - way.last if way.last != _NONE else 0
+    first = int(came[0]) - way.last if way.last != NONE else 0
     longest = max(way.longest, first, int(np.max(np.diff(came), initial=0)))
     return _Way(int(came[-1]), last_due, longest)
 
 
 def _blocks(packets: Path) -> Iterator[_Rows]:
-    """Read the packets of this run, each once; a time that is not there is _NONE."""
-    with parquet.opened(packets) as file:
-        for batch in file.iter_batches(_ROWS, columns=_COLUMNS):
-            columns = [_ints(batch[name]) for name in _COLUMNS]
-            own = columns[-1] & int(EXTRA_RECORD) == 0
-            yield _Rows(*(column[own] for column in columns))
-
-
-def _ints(column: pa.Array) -> Ints:
-    found: Ints = pc.fill_null(column.cast(pa.int64()), _NONE).to_numpy(zero_copy_only=False)
-    return found
+    """Read the packets of this run, those of the warm-up, too: the first departure may be one."""
+    for columns in own_packets(packets, _COLUMNS, with_cold=True):
+        yield _Rows(*columns)

@@ -12,19 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from taut.records import parquet
-from taut.records.layout import EXTRA_RECORD, PacketFlag
+from taut.analysis.own_packets import NONE, ROWS, Ints, own_packets
 
 MOST_N = 100
 """n-reordering is counted up to here, as in the RFC's own program (appendix A)."""
 
-_ROWS = 1 << 20
 _NEVER = np.iinfo(np.int64).max
-_COLUMNS = ["seq", "direction", "received_ns", "flags"]
-
-Ints = npt.NDArray[np.int64]
 
 
 def _no_ints() -> Ints:
@@ -41,7 +35,7 @@ class Reordering(NamedTuple):
     """How many packets are n-reordered, n from 1; without the zeros at the end."""
 
 
-def read_reordering(packets: Path, batch_rows: int = _ROWS) -> Reordering:
+def read_reordering(packets: Path, batch_rows: int = ROWS) -> Reordering:
     """Count over the packets of a trial, which lie in the order in which they were received."""
     ways: defaultdict[int, _Way] = defaultdict(_Way)
     for way, seq in _arrivals(packets, batch_rows):
@@ -129,12 +123,8 @@ def _n_by_n(seq: Ints, late: Ints) -> Iterator[int]:
 
 def _arrivals(packets: Path, batch_rows: int) -> Iterator[tuple[int, Ints]]:
     """Give sequence numbers of each direction, in the order of arrival, batch by batch."""
-    left_out = int(EXTRA_RECORD | PacketFlag.COLD)
-    with parquet.opened(packets) as file:
-        for batch in file.iter_batches(batch_rows, columns=_COLUMNS):
-            direction = batch["direction"].to_numpy()
-            is_back = batch["received_ns"].is_valid().to_numpy(zero_copy_only=False)
-            is_counted = is_back & (batch["flags"].to_numpy() & left_out == 0)
-            seq = batch["seq"].to_numpy().astype(np.int64)
-            for way in np.unique(direction):
-                yield int(way), seq[is_counted & (direction == way)]
+    for seq, direction, received in own_packets(
+        packets, ["seq", "direction", "received_ns"], batch_rows
+    ):
+        for way in np.unique(direction):
+            yield int(way), seq[(received != NONE) & (direction == way)]
