@@ -13,6 +13,7 @@ from taut.analysis.load import rate_words
 from taut.core.errors import InputError
 from taut.core.units import (
     Rate,
+    bytes_words,
     digits_of,
     exact_rate,
     format_ns,
@@ -184,3 +185,10 @@ def test_what_is_nearly_a_round_number_is_told_from_it(
 )
 def test_lengths_below_a_minute_have_three_digits(ns: int, text: str) -> None:
     assert length_words(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "text"), [(350_400_000, "350 MB"), (999e6, "999 MB"), (1_234e9, "1,234.0 GB")]
+)
+def test_sizes_are_in_the_unit_that_fits(n_bytes: float, text: str) -> None:
+    assert bytes_words(n_bytes) == text

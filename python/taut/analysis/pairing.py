@@ -27,7 +27,7 @@ AnalysedRun = tuple[RunDirectory, Analysis]
 
 _Row = TypeVar("_Row", bound=Row)
 
-RATE_TOLERANCE = 0.01
+SAME_RATE = 0.01
 """Rates this close are the same: those of captures are measured, and no source is exact."""
 
 
@@ -163,7 +163,7 @@ def same_load(a: Row, b: Row) -> bool:
         return False
     if departures_of(x) != departures_of(y):
         return False
-    return _apart_pps(a, b) <= RATE_TOLERANCE * max(_rate_pps(a), _rate_pps(b))
+    return _apart_pps(a, b) <= SAME_RATE * max(_rate_pps(a), _rate_pps(b))
 
 
 def nearest_rate(row: Row, rows: Sequence[_Row]) -> list[_Row]:

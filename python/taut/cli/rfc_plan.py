@@ -94,7 +94,7 @@ def _disk_words(spec: Spec, subjects: Sequence[Subject], recorded_ns: int) -> st
             "Disk: little, for no packets are recorded: latency has no tags, recoveries and resets "
             "have no times"
         )
-    ways = 2 if subjects[0].traffic.both else 1
+    ways = subjects[0].traffic.n_ways
     most_pps: float = ways * max(limits_of(spec, subject).max_pps for subject in subjects)
     unrecorded = ""
     if record == "auto" and most_pps > MAX_RECORDED_PPS:

@@ -16,7 +16,7 @@ from taut.cli.unread import tell
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.requirement import parse_requirement
 from taut.core.timings import stage
-from taut.core.units import duration_words, length_words
+from taut.core.units import bytes_words, duration_words, length_words
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan, unloaded
@@ -65,10 +65,10 @@ def _disk_words(plan: Plan, out: Path) -> str:
     """Say what a run takes and what there is, where its directory will be."""
     kept, meanwhile = disk_bytes(plan.trials)
     folder, free = _free_at(out)
-    said = f"about {_size(kept)}, {_size(meanwhile)} more while it runs"
+    said = f"about {bytes_words(kept)}, {bytes_words(meanwhile)} more while it runs"
     if kept + meanwhile > free:
-        return f"{said}, but only {_size(free)} are free in {folder}; make room or give --out"
-    return f"{said}; {_size(free)} are free"
+        return f"{said}, but only {bytes_words(free)} are free in {folder}; make room or give --out"
+    return f"{said}; {bytes_words(free)} are free"
 
 
 def _refuse_full_disk(plan: Plan, out: Path) -> None:
@@ -82,7 +82,8 @@ def _refuse_full_disk(plan: Plan, out: Path) -> None:
     folder, free = _free_at(out)
     if wanted <= free:
         return
-    said = f"{folder}: the run takes about {_size(wanted)}, but only {_size(free)} are free"
+    sizes = f"about {bytes_words(wanted)}, but only {bytes_words(free)} are free"
+    said = f"{folder}: the run takes {sizes}"
     remedy = "make room, give another --out, or record less: --set record=tail"
     if wanted > 2 * free:
         raise InputError(f"{said}; {remedy}")
@@ -93,10 +94,6 @@ def _free_at(out: Path) -> tuple[Path, int]:
     """Give the folder that is there of where a run goes, and how many bytes are free in it."""
     folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
     return folder, shutil.disk_usage(folder).free
-
-
-def _size(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def run_and_report(

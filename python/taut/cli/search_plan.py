@@ -54,7 +54,7 @@ def expected_ns(
 ) -> list[int]:
     """Time searches of made-up devices of several capacities."""
     limits = limits_of(spec, subject)
-    each_ns = _warm_up_ns(spec, subject) + OVERHEAD_NS + spec.deadline_ns + settle_ns
+    each_ns = spec.warm_up_of(subject.traffic) + OVERHEAD_NS + spec.deadline_ns + settle_ns
     in_time = {goal.within_ns for goal in goals}
     groups = [[goal for goal in goals if goal.within_ns == one] for one in in_time]
     times = []
@@ -104,12 +104,6 @@ def _device(loss_ratio: Callable[[float], float]) -> Measure:
         return Counted(due, due, round(due * loss_ratio(load_pps)))
 
     return measure
-
-
-def _warm_up_ns(spec: Spec, subject: Subject) -> int:
-    """Give the warm-up of a load: its own, else the experiment's."""
-    own = subject.traffic.warm_up_ns
-    return spec.warm_up_ns if own is None else own
 
 
 def _latency_ns(spec: Spec, subject: Subject) -> int:

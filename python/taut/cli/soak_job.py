@@ -22,7 +22,7 @@ from taut.cli.soak_words import print_soak
 from taut.cli.unread import PatientConsole, tell, unread_is_dropped
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
 from taut.core.files import write_json
-from taut.core.units import length_words
+from taut.core.units import bytes_words, length_words
 from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.interrupt import heard, interruptible
 from taut.experiment.plan import Plan
@@ -115,12 +115,12 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(folder).free
     yield (
-        f"Disk: at most {_size(at_most)} while it runs and {_size(kept)} afterwards, for the "
-        f"planned length (a resumed soak has a segment more); {_size(free)} are free"
+        f"Disk: at most {bytes_words(at_most)} while it runs and {bytes_words(kept)} afterwards, "
+        f"for the planned length (a resumed soak has a segment more); {bytes_words(free)} are free"
         + ("; make room or give --out." if at_most > free else ".")
     )
     yield (
-        f"Memory: about {_size(_MEMORY_BYTES)}, and the device's own; it does not grow, and "
+        f"Memory: about {bytes_words(_MEMORY_BYTES)}, and the device's own; it does not grow, and "
         "every row says what each program has."
     )
     whole_ns = soak.planned_ns * len(plan.trials)
@@ -150,10 +150,6 @@ def _disk_bytes(soak: Soak, plan: Plan) -> tuple[int, int]:
         raw_of_one = max(raw_of_one, raw)
         kept_of_all += kept * n_segments + n_rows * _ROW_BYTES
     return raw_of_one + kept_of_all, kept_of_all
-
-
-def _size(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
 def _whole_plan(soak: Soak) -> Plan:

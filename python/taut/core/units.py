@@ -194,3 +194,8 @@ def duration_words(ns: int) -> str:
 def length_words(ns: int) -> str:
     """Write a length as duration_words does; below a minute with three digits: `500 ms`."""
     return duration_words(ns) if ns >= 60_000_000_000 else format_ns(ns)
+
+
+def bytes_words(n_bytes: float) -> str:
+    """Write a size as people plan with it: `350 MB`, `1.2 GB`."""
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"

@@ -311,6 +311,11 @@ class TrafficSpec(Model):
             for frame, rate in product(self.frames, self.rates)
         )
 
+    @property
+    def n_ways(self) -> int:
+        """How many directions are loaded."""
+        return 2 if self.both else 1
+
     def takes(self, device: DeviceSpec) -> bool:
         """Whether a device gets this load."""
         return any(fnmatchcase(device.name, pattern) for pattern in self.devices)
@@ -352,6 +357,10 @@ class Spec(Model):
     def changes_host(self) -> bool:
         """Whether a state of the host is anything but as found."""
         return any(not host.is_as_found for host in self.host)
+
+    def warm_up_of(self, traffic: TrafficSpec) -> int:
+        """Give the warm-up of a load in ns: its own, else the experiment's."""
+        return self.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
 
 
 def mean_frame_len(frame: Frame) -> float:

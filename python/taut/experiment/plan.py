@@ -282,8 +282,8 @@ def _trial(spec: Spec, index: int, step: _Step, width: int, *, named: bool) -> T
         label += f"-{step.host.name.replace(' ', '_')}"
     if step.neighbour is not None:
         label += f"-{step.neighbour.name}"
-    warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
-    record = _record(traffic.record or spec.record, pps * (2 if traffic.both else 1))
+    warm_up_ns = spec.warm_up_of(traffic)
+    record = _record(traffic.record or spec.record, pps * traffic.n_ways)
     trace, why_not_traced = _trace(traffic.trace or spec.trace, record, duration_ns)
     return Trial(
         index=index,

@@ -54,7 +54,7 @@ def check(spec: "Spec", traffic: "TrafficSpec") -> None:
         why = why_not(device.link, spec.placement)
         if why is not None and traffic.takes(device) and not device.is_floor:
             raise ValueError(f"{where} {device.name}: {why}")
-    warm_up_ns = spec.warm_up_ns if traffic.warm_up_ns is None else traffic.warm_up_ns
+    warm_up_ns = spec.warm_up_of(traffic)
     if traffic.restart_ns < warm_up_ns + START_NS:
         raise ValueError(
             f"{where} {format_ns(traffic.restart_ns)} after the generator is started it may be "

@@ -89,7 +89,7 @@ def _stamps(trial: Trial) -> int:
 def sent_packets(trial: Trial) -> float:
     """Count what a trial sends, its warm-up too, in both directions."""
     seconds = (trial.warm_up_ns + trial.duration_ns) / 1e9
-    return trial.offered_pps * (2 if trial.traffic.both else 1) * seconds
+    return trial.offered_pps * trial.traffic.n_ways * seconds
 
 
 def ring_mib(trial: Trial, free: int) -> int:

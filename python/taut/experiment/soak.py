@@ -80,7 +80,7 @@ class Soak:
     def n_planned(self) -> float:
         """How many packets the device is to get in all."""
         (trial,) = self.segment(self.device, 0, min(self.planned_ns, MAX_TRIAL_NS)).trials
-        return trial.offered_pps * (2 if self.traffic.both else 1) * self.planned_ns / 1e9
+        return trial.offered_pps * self.traffic.n_ways * self.planned_ns / 1e9
 
     def segment(self, device: DeviceSpec, index: int, length_ns: int) -> Plan:
         """Plan what is measured in one go, as a repetition of its own."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from taut.analysis.load import share_words
+from taut.analysis.load import rate_words, share_words
 from taut.core.percentiles import SUPPORT
 from taut.core.units import format_ns
 from taut.records.documents.figures import Doubt, Figures
@@ -43,6 +43,11 @@ class Cell:
 def time(ns: float | None) -> str:
     """A time with the unit that fits."""
     return NOTHING if ns is None else format_ns(ns)
+
+
+def rate(pps: float | None) -> str:
+    """A rate in packets a second."""
+    return NOTHING if pps is None else rate_words(pps)
 
 
 def count(n: int | None) -> str:

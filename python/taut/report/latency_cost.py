@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from taut.analysis.load import load_of, rate_words
+from taut.analysis.load import rate_words
 from taut.report.chart import (
     Chart,
     Mark,
@@ -36,8 +36,7 @@ class Cost:
 
 def draw_cost(scene: Scene, cost: Cost) -> Chart | None:
     """One line a device and percentile; nothing where all devices cost the same at every rate."""
-    devices = [device for device in scene.all_devices if _same_traffic(device, scene)]
-    rows = [row for device in devices for row in _points(device, cost)]
+    rows = [row for device in scene.at_every_rate for row in _points(device, cost)]
     costs = [float(row[cost.column]) for row in rows]
     if not rows or max(costs) < cost.differs_by * min(costs):
         return None
@@ -71,11 +70,6 @@ def draw_cost(scene: Scene, cost: Cost) -> Chart | None:
     )
     lines = base.mark_line(strokeWidth=2).encode(strokeDash=dash, order=alt.Order("rate_pps:Q"))
     return layered(lines, base.mark_point(filled=True, size=40, opacity=1), height=340)
-
-
-def _same_traffic(device: Device, scene: Scene) -> bool:
-    """Whether only the rate is another one."""
-    return load_of(device.row)._replace(asked_pps=scene.load.asked_pps) == scene.load
 
 
 def _points(device: Device, cost: Cost) -> list[Mark]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from taut.analysis.load import frame_words, rate_words, share_words
+from taut.analysis.load import frame_words, share_words
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.rfc import LatencyFound, LatencyTrial, RfcDocument, RfcOfDevice
 from taut.report import cells
@@ -44,9 +44,9 @@ def _throughput(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         tuple(
             (
                 frame_words(row.frame),
-                _rate(row.throughput_pps),
+                cells.rate(row.throughput_pps),
                 _bits(row.throughput_pps, row.frame),
-                _rate(row.max_pps),
+                cells.rate(row.max_pps),
                 _share(row.throughput_pps, row.max_pps),
                 _irregular(row),
             )
@@ -66,7 +66,7 @@ def _of_latency(
 ) -> tuple[tuple[str, ...], ...]:
     """Give the cells of each row with latency trials, behind its frame size and rate."""
     return tuple(
-        (frame_words(row.frame), _rate(row.latency.load_pps), *make(row.latency))
+        (frame_words(row.frame), cells.rate(row.latency.load_pps), *make(row.latency))
         for row in rows
         if row.latency is not None
     )
@@ -236,8 +236,8 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         made.append(
             (
                 frame_words(row.frame),
-                _rate(row.throughput_pps),
-                _rate(row.recovery.overload_pps),
+                cells.rate(row.throughput_pps),
+                cells.rate(row.recovery.overload_pps),
                 marked(cells.time(fmean(times)) if times else cells.NOTHING, mark),
                 marked(ends, mark),
                 f"{0 if mark else len(times)} of {len(row.recovery.trials)}",
@@ -311,7 +311,7 @@ def reset_words(row: RfcOfDevice) -> str:
     known = [one for one in good if one.lost is not None]
     back = [one for one in known if one.reset_ns is not None]
     of = f"Reset by stopping and starting {row.device} ({frame_words(row.frame)}, "
-    of += f"{_rate(row.reset.load_pps)}; RFC 6201 4.2.2)"
+    of += f"{cells.rate(row.reset.load_pps)}; RFC 6201 4.2.2)"
     if not known:
         return f"{of}: packets were not recorded, so for how long nothing came is not known."
     if not back:
@@ -329,10 +329,6 @@ def reset_words(row: RfcOfDevice) -> str:
         + (", for the generator was held up meanwhile." if mark else ".")
         + gone
     )
-
-
-def _rate(pps: float | None) -> str:
-    return cells.NOTHING if pps is None else rate_words(pps)
 
 
 def _bits(pps: float | None, frame: str) -> str:

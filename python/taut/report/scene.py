@@ -132,6 +132,15 @@ class Scene:
             or any(name not in device.row.doubt.unsupported_percentiles for device in self.devices)
         ]
 
+    @property
+    def at_every_rate(self) -> list[Device]:
+        """All devices under this load, at whatever rate."""
+        return [
+            device
+            for device in self.all_devices
+            if load_of(device.row)._replace(asked_pps=self.load.asked_pps) == self.load
+        ]
+
     def colours_of(self, labels: Iterable[str]) -> dict[str, str]:
         """Give the colour tokens of the labels drawn, in their order."""
         return {label: self.colours[label] for label in labels}

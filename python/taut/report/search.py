@@ -189,9 +189,9 @@ def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
     return [
         (
             found.goal,
-            _rate(None if found.lower is None else found.lower.load_pps),
-            _rate(None if found.upper is None else found.upper.load_pps),
-            _rate(found.conditional_throughput_pps),
+            cells.rate(None if found.lower is None else found.lower.load_pps),
+            cells.rate(None if found.upper is None else found.upper.load_pps),
+            cells.rate(found.conditional_throughput_pps),
             irregular_words(found),
         )
         for found in one.found
@@ -203,7 +203,7 @@ def latency_rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
     return [
         (
             f"{share_words(at.share)} of {at.goal}",
-            _rate(at.load_pps),
+            cells.rate(at.load_pps),
             *(cells.time(ns) for ns in (at.p50_ns, at.p99_ns, at.p99_9_ns, at.max_ns)),
         )
         for at in one.latency
@@ -240,7 +240,3 @@ def shown_variants(variants: Sequence[Variant], trials: Set[str]) -> Sequence[Va
     """
     loads = {load_of(row) for row in variants if trials & set(row.trials)}
     return [row for row in variants if load_of(row) in loads] if loads else variants
-
-
-def _rate(pps: float | None) -> str:
-    return cells.NOTHING if pps is None else rate_words(pps)

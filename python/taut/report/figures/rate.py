@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from taut.analysis.knee import LOSS, P50_FACTOR, achieved_of, find_knee, find_unsent
-from taut.analysis.load import load_of, rate_words
+from taut.analysis.load import rate_words
 from taut.report.chart import (
     Chart,
     Mark,
@@ -36,7 +36,7 @@ class LatencyAgainstRate:
 
     def draw(self, scene: Scene) -> Chart | None:
         """One line a device and percentile, over every rate of the same traffic."""
-        devices = [d for d in scene.all_devices if _same_traffic(d, scene)]
+        devices = scene.at_every_rate
         rows = [row for device in devices for row in _points(device)]
         if len({row["rate_pps"] for row in rows}) < 2:
             return None
@@ -102,11 +102,6 @@ def _below(lines: list[str]) -> alt.TitleParams:
         lineHeight=17,
         offset=12,
     )
-
-
-def _same_traffic(device: Device, scene: Scene) -> bool:
-    """Whether only the rate is another one."""
-    return load_of(device.row)._replace(asked_pps=scene.load.asked_pps) == scene.load
 
 
 def _points(device: Device) -> list[Mark]:
