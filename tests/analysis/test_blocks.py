@@ -44,7 +44,6 @@ def test_blocks_count_every_packet_but_the_warm_up_by_its_time_of_sending(tmp_pa
         counted = count_by_time(engine)
     blocks = counted.blocks
 
-    assert counted.block_ns == 1_000_000
     assert blocks.schema.equals(SCHEMA)
     assert sum(blocks["n"].to_pylist()) == 3_950
     per_block = blocks.group_by("block").aggregate([("n", "sum")]).sort_by("block")

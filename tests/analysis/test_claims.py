@@ -77,7 +77,6 @@ def test_evidence_names_the_effect_its_interval_and_its_reach():
     assert (found.estimate, found.least, found.greatest) == (10.0, 6.0, 14.0)
     assert found.least < found.low < found.estimate < found.high < found.greatest
     assert found.n_runs == (5, 5)
-    assert not found.is_paired
 
 
 @pytest.mark.parametrize("n_figures", [1, 2, 6, 7, 20])

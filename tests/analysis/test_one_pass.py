@@ -57,7 +57,7 @@ def numbers(engine, passed, packets, n_flows):
         episodes, slowest = passed.episodes(gaps, LATE_ABOVE_NS), passed.worst
     rows = [table.to_pydict() for table in (measured.distribution, times.blocks, slowest)]
     seconds = {s: [column.tolist() for column in of] for s, of in times.seconds.items()}
-    return rows, measured.counts, measured.not_exact, seconds, times.block_ns, episodes
+    return rows, measured.counts, measured.not_exact, seconds, episodes
 
 
 def assert_the_same(packets, n_flows=1):

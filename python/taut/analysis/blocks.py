@@ -108,14 +108,13 @@ class TimeCounts:
     """As blocks.parquet keeps them."""
     seconds: Seconds
     """Of each second that has any."""
-    block_ns: int
 
 
 def count_by_time(engine: Engine) -> TimeCounts:
     """Count the latencies of the trial loaded as `record` by time."""
     [span] = engine.query(SPAN).to_pylist()
     if span["first_ns"] is None:
-        return TimeCounts(SCHEMA.empty_table(), Seconds(), _SECOND_NS)
+        return TimeCounts(SCHEMA.empty_table(), Seconds())
     block_ns = _block_ns(int(span["first_ns"]), int(span["last_ns"]))
     return _by_time(_queried(engine, min(block_ns, _SECOND_NS)), block_ns)
 
@@ -134,7 +133,7 @@ def counted_by_time(
 ) -> TimeCounts:
     """Give counts that taut-count made; first and last are the times of sending, None of none."""
     if first_ns is None or last_ns is None:
-        return TimeCounts(SCHEMA.empty_table(), Seconds(), _SECOND_NS)
+        return TimeCounts(SCHEMA.empty_table(), Seconds())
     return _by_time((part.cast(_NOTHING.schema) for part in parts), _block_ns(first_ns, last_ns))
 
 
@@ -144,7 +143,7 @@ def _by_time(parts: Iterable[pa.Table], block_ns: int) -> TimeCounts:
     for part in parts:
         blocks.append(_in_blocks(part, block_ns))
         _add_seconds(seconds, part)
-    return TimeCounts(_from_zero(_added_up(pa.concat_tables(blocks), _KEYS)), seconds, block_ns)
+    return TimeCounts(_from_zero(_added_up(pa.concat_tables(blocks), _KEYS)), seconds)
 
 
 def _in_blocks(rows: pa.Table, block_ns: int) -> pa.Table:

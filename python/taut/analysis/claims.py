@@ -43,7 +43,6 @@ class Evidence:
     """What the runs of two sides say of one figure; differences are second less first."""
 
     n_runs: tuple[int, int]
-    is_paired: bool
     estimate: float
     low: float | None
     """Lower end of the 95 % interval; None where the runs are too few for one."""
@@ -80,7 +79,6 @@ def compare_groups(first: Sequence[float], second: Sequence[float]) -> Evidence:
     interval = shift(first, second, CONFIDENCE)
     return Evidence(
         n_runs=(len(first), len(second)),
-        is_paired=False,
         estimate=median(differences),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
@@ -97,7 +95,6 @@ def compare_pairs(differences: Sequence[float]) -> Evidence:
     interval = hodges_lehmann(differences, CONFIDENCE) if n >= least_pairs(CONFIDENCE) else None
     return Evidence(
         n_runs=(n, n),
-        is_paired=True,
         estimate=median(walsh_averages(differences)),
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,

@@ -30,9 +30,9 @@ def without_hugepages(name: str) -> str:
     return f"{name} runs without hugepages (4 KB pages: more TLB misses, longer tail)"
 
 
-def free_hugepages(path: Path = _FREE_HUGEPAGES) -> int:
+def free_hugepages() -> int:
     """Hugepages of 2 MB nobody uses."""
-    return int(path.read_text(encoding="ascii")) if path.exists() else 0
+    return int(_FREE_HUGEPAGES.read_text(encoding="ascii")) if _FREE_HUGEPAGES.exists() else 0
 
 
 def _port_argument(i: int, link: Link) -> str:

@@ -284,7 +284,7 @@ def describe_search(
     limits: Limits,
     found: Found,
     *,
-    is_capped: bool = True,
+    is_capped: bool,
 ) -> SearchOfDevice:
     """Put what was found of a subject into the form of documents."""
     return SearchOfDevice(

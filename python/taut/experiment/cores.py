@@ -89,12 +89,10 @@ class Cores:
         )
 
 
-def read_topology(
-    host: Host, usable: Iterable[int] | None = None, busy: Iterable[int] = ()
-) -> Topology:
+def read_topology(host: Host, usable: Iterable[int] | None = None) -> Topology:
     """Read the machine's cores; only those of this process' cpuset, and those set apart, count.
 
-    `usable` replaces the cpuset's cores. `busy`: cores that other measurements use.
+    `usable` replaces the cpuset's cores.
     """
     mine = set(cpuset_cores() if usable is None else usable)
     apart = cores_apart(host)
@@ -104,7 +102,7 @@ def read_topology(
         core: host.cores(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
         for core in cores
     }
-    return Topology(cores, apart, siblings, frozenset(busy))
+    return Topology(cores, apart, siblings)
 
 
 def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:

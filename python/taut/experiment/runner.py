@@ -44,11 +44,11 @@ from taut.testbed.scope import RunScope
 def run_plan(
     plan: Plan,
     out: Path,
-    resume: bool | None = None,
-    progress: Progress | None = None,
-    origin: Origin = NO_ORIGIN,
+    resume: bool | None,
+    progress: Progress | None,
+    origin: Origin,
     *,
-    wait: bool = False,
+    wait: bool,
 ) -> RunDirectory:
     """Run every trial that is missing in `out`; after InterruptedRun, `out` has whole trials only.
 

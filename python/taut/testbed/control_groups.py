@@ -20,9 +20,9 @@ def find_groups(pattern: str, mounts: Path = _MOUNTS) -> list[Path]:
     return [path for root in _hierarchies(mounts) for path in sorted(root.glob(pattern))]
 
 
-def remove_groups(pattern: str, mounts: Path = _MOUNTS) -> list[str]:
+def remove_groups(pattern: str) -> list[str]:
     """Remove those of such a name, once nothing is in them any more; say what was removed."""
-    found = find_groups(pattern, mounts)
+    found = find_groups(pattern)
     deadline = time.monotonic() + _EMPTY_IN_S
     left = found
     while left:

@@ -121,7 +121,7 @@ def test_what_a_kill_left_of_an_image_goes_when_the_next_is_made(
     monkeypatch.setattr(image, "find_binary", lambda name: programs / name)
     monkeypatch.setattr(image, "_plug_ins", list)
     monkeypatch.setattr(image, "linked", lambda _: [])
-    kernel = Kernel("amd64", "6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
+    kernel = Kernel("6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
 
     def killed(*_: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)

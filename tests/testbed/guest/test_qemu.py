@@ -19,7 +19,7 @@ def _asked_anew() -> Iterator[None]:
 
 
 def shape(tmp_path: Path) -> Shape:
-    kernel = Kernel("amd64", "6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
+    kernel = Kernel("6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
     return Shape(kernel, tmp_path / "initrd", "isolcpus=1")
 
 

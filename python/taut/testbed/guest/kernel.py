@@ -57,7 +57,6 @@ _WHOLE = ".whole"
 class Kernel:
     """One flavour of Debian's kernel, unpacked."""
 
-    flavour: str
     release: str
     image: Path
     config: Path
@@ -99,7 +98,6 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
     tree = folder / f"lib/modules/{release}/kernel"
     wanted = (tree / name for name in (*_MODULES, *extra))
     return Kernel(
-        flavour,
         release,
         unpacked(folder / f"boot/vmlinuz-{release}"),
         folder / f"boot/config-{release}",
