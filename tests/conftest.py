@@ -17,6 +17,7 @@ from stages import STAGES, Part, comes_first, company_of, hand_of, may_hold, sta
 from taut.core.binaries import BINARIES, find_binary_or_none
 from taut.core.cpus import cpuset_cores
 from taut.storage.engines import ENGINES
+from taut.testbed.scope import RunScope
 from terminal import Terminal
 
 NO_BINARIES = pytest.mark.skip(reason="needs taut's programs: make build")
@@ -146,6 +147,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
     """One whose width a test sets."""
     return Terminal(capsys, monkeypatch)
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> Iterator[RunScope]:
+    """A place to start programs in."""
+    with RunScope(tmp_path / "base") as scope:
+        yield scope
 
 
 @pytest.fixture(scope="session")

@@ -156,15 +156,6 @@ def test_a_generator_that_dies_fails_its_trial_and_the_next_goes_on(tmp_path: Pa
     assert "SIGKILL" in run.trials[0].meta["failure"]["reason"]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 # Beside others less may be sent than fills it.
 @pytest.mark.alone
 @pytest.mark.root

@@ -215,15 +215,6 @@ def test_spark_that_ended_well_leaves_no_file(temporary: Path, tmp_path: Path) -
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
 def fill(disk: Path, room_kb: int) -> Path:
     """Leave that much room on a disk; give the file that takes the rest."""
     filler = disk / "filler"

@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.root,
     pytest.mark.timeout(600),
+    pytest.mark.usefixtures("untouched_machine"),
     pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing could be kept off it"),
 ]
 
@@ -46,15 +46,6 @@ def spec(tmp_path: Path) -> Path:
     path = tmp_path / "short.toml"
     path.write_text(SPEC)
     return path
-
-
-@pytest.fixture(autouse=True)
-def untouched_machine() -> Iterator[None]:
-    if Journal(Host()).is_there:
-        pytest.skip("this machine has a journal: taut host undo")
-    yield
-    run_command(["doctor", "--clean"])
-    run_command(["host", "undo"])
 
 
 def argv(spec: Path, *arguments: str) -> list[str]:

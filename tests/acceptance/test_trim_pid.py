@@ -16,7 +16,6 @@ import pytest
 from acceptance_run import TAUT
 from foreign_program import HOG, polling_testpmd, running
 from host_snapshot import affinities, left_different, snapshot
-from taut.cli.main import run_command
 from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
 from taut.host.journal import Journal
@@ -28,21 +27,13 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.root,
     pytest.mark.timeout(600),
+    pytest.mark.usefixtures("untouched_machine"),
     pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing could be kept off it"),
     pytest.mark.skipif(shutil.which("dpdk-testpmd") is None, reason="no dpdk-testpmd"),
 ]
 
 CORE = max(cpuset_cores())
 WINDOW = ("--window", "300ms")
-
-
-@pytest.fixture(autouse=True)
-def untouched_machine() -> Iterator[None]:
-    if Journal(Host()).is_there:
-        pytest.skip("this machine has a journal: taut host undo")
-    yield
-    run_command(["doctor", "--clean"])
-    run_command(["host", "undo"])
 
 
 @contextmanager

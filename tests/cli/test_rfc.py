@@ -5,24 +5,16 @@ import pytest
 from taut.cli.main import run_command
 from taut.core.binaries import find_binary_or_none
 
-TEXT = """
-name = "typed"
-[[device]]
-driver = "taut_forward"
-name = "eager"
-[[traffic]]
-rates = ["10kpps"]
-"""
 needs_programs = pytest.mark.skipif(
     find_binary_or_none("taut-generate") is None, reason="needs taut-generate: make build"
 )
 
 
 @pytest.fixture
-def spec(tmp_path):
-    path = tmp_path / "typed.toml"
-    path.write_text(TEXT)
-    return path
+def spec(spec):
+    """Without a length: a recipe has its own."""
+    spec.write_text(spec.read_text().replace('duration = "1s"\n', ""))
+    return spec
 
 
 @pytest.mark.parametrize(
@@ -65,7 +57,7 @@ def test_a_mistake_is_answered_in_one_line(spec, number, words, said, capsys):
     ],
 )
 def test_a_file_that_says_more_than_a_recipe_takes_is_refused(spec, more, said, capsys):
-    spec.write_text(TEXT + more)
+    spec.write_text(spec.read_text() + more)
 
     assert run_command(["rfc", "2544", str(spec), "--dry-run"]) == 2
     assert said in capsys.readouterr().err
@@ -110,7 +102,7 @@ def test_disk_is_of_what_is_recorded(spec, capsys):
 @needs_programs
 @pytest.mark.parametrize("length", ["count = 1000", 'duration = "9s"'])
 def test_the_files_own_length_does_not_count(spec, length, capsys):
-    spec.write_text(f"{length}\n{TEXT}")
+    spec.write_text(f"{length}\n{spec.read_text()}")
 
     assert run_command(["rfc", "8219", str(spec), "--quick", "--dry-run"]) == 0
     assert "trials of 1 s, 1 s of them at a load" in " ".join(capsys.readouterr().out.split())

@@ -14,25 +14,9 @@ from taut.experiment.loads import goals_of, loads_of
 from taut.experiment.spec import parse_spec
 from taut.records.documents.search import Bound, GoalFound, LatencyAt
 
-TEXT = """
-name = "typed"
-duration = "1s"
-[[device]]
-driver = "taut_forward"
-name = "eager"
-[[traffic]]
-rates = ["10kpps"]
-"""
 needs_programs = pytest.mark.skipif(
     find_binary_or_none("taut-generate") is None, reason="needs taut-generate: make build"
 )
-
-
-@pytest.fixture
-def spec(tmp_path):
-    path = tmp_path / "typed.toml"
-    path.write_text(TEXT)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -69,7 +53,7 @@ def test_what_does_not_parse_is_refused_in_one_line(spec, words, said, capsys, t
 
 
 def test_states_of_the_host_are_refused(spec, capsys):
-    spec.write_text(TEXT + '[[host]]\nname = "as found"\n')
+    spec.write_text(spec.read_text() + '[[host]]\nname = "as found"\n')
 
     assert run_command(["search", str(spec), "--dry-run"]) == 2
     assert "take it out of the file" in capsys.readouterr().err
@@ -107,8 +91,8 @@ def test_made_up_devices_carry_what_they_are_said_to(device, kept):
         assert n_kept == n or (0 < n < 100 and abs(n_kept - n) < 15)
 
 
-def test_trials_that_contradict_each_other_take_longer_to_search():
-    parsed = parse_spec(TEXT)
+def test_trials_that_contradict_each_other_take_longer_to_search(spec):
+    parsed = parse_spec(spec.read_text())
     [load] = loads_of(parsed)
 
     sure, busy = (

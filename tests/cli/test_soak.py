@@ -22,23 +22,6 @@ from taut.experiment.soak import LIMITS_NS
 from taut.records.live import Fresh
 from taut.records.segments import NONE, Kept, Latencies, SegmentWriter
 
-TEXT = """
-name = "typed"
-duration = "1s"
-[[device]]
-driver = "taut_forward"
-name = "eager"
-[[traffic]]
-rates = ["10kpps"]
-"""
-
-
-@pytest.fixture
-def spec(tmp_path: Path) -> Path:
-    path = tmp_path / "soak.toml"
-    path.write_text(TEXT)
-    return path
-
 
 @pytest.fixture
 def begun(tmp_path: Path) -> Path:
@@ -67,7 +50,7 @@ def test_a_limit_that_the_rows_so_far_do_not_count_is_refused_before_a_soak_goes
 def test_a_rule_of_the_file_that_rows_cannot_say_may_be_left_out(
     spec: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spec.write_text(TEXT + '[require]\nprofile = "cps"\n')
+    spec.write_text(spec.read_text() + '[require]\nprofile = "cps"\n')
     words = ["soak", str(spec), "--out", str(tmp_path / "new"), "--dry-run"]
 
     assert run_command(words) == 2

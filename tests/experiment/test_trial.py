@@ -81,12 +81,6 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def scope(tmp_path: Path) -> Iterator[RunScope]:
-    with RunScope(tmp_path / "base") as scope:
-        yield scope
-
-
 def program(path: Path, text: str) -> None:
     path.write_text(text)
     path.chmod(0o755)

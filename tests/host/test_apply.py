@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import TreeWriter, put, snapshot, tree
+from host_tree import TreeWriter, put, tree
 from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.host import Host
 from taut.host.journal import Journal
@@ -11,6 +11,7 @@ from taut.host.setting import Change
 from taut.host.settings import FileSetting, PlacedFile, ThreadAffinity
 from taut.host.undo import undo
 from taut.host.verify import Standing, verify
+from undone_machine import machine_files
 
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
 SWAPPINESS = "/proc/sys/vm/swappiness"
@@ -27,11 +28,6 @@ FILES = {
 INTERVAL = Wish("R06-now", Change(FileSetting(STAT_INTERVAL, "number"), "120"))
 SWAP = Wish("R15-now", Change(FileSetting(SWAPPINESS, "number"), "10"))
 IRQ = Wish("R02-now", Change(FileSetting(MASK, "list", may_refuse=True), "0"))
-
-
-def machine(root: Path) -> dict[str, bytes]:
-    own = str(root / "var/lib/taut")
-    return {path: text for path, text in snapshot(root).items() if not path.startswith(own)}
 
 
 def test_changes_are_made_and_verified(tmp_path: Path) -> None:
@@ -73,7 +69,7 @@ class Meddling(TreeWriter):
 
 def test_what_somebody_else_changes_during_an_apply_is_what_undo_restores(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     seen = []
 
     class Looking(Meddling):
@@ -91,13 +87,13 @@ def test_what_somebody_else_changes_during_an_apply_is_what_undo_restores(tmp_pa
     ]
     with Journal(host).locked():
         assert undo(host, TreeWriter(host), Journal(host)).is_good
-    assert machine(tmp_path) == before | {str(tmp_path / SWAPPINESS[1:]): b"33\n"}
+    assert machine_files(tmp_path) == before | {str(tmp_path / SWAPPINESS[1:]): b"33\n"}
 
 
 def test_what_an_earlier_change_moved_is_no_value_of_somebody_else(tmp_path: Path) -> None:
     nmi, soft = "/proc/sys/kernel/nmi_watchdog", "/proc/sys/kernel/soft_watchdog"
     host = tree(tmp_path, FILES | {nmi: "1\n", soft: "1\n"})
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
 
     class Coupled(TreeWriter):
         """As kernel/watchdog.c would, if one moved the other."""
@@ -114,7 +110,7 @@ def test_what_an_earlier_change_moved_is_no_value_of_somebody_else(tmp_path: Pat
     with Journal(host).locked():
         assert undo(host, TreeWriter(host), Journal(host)).is_good
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_a_device_that_vanished_has_no_newer_value(tmp_path: Path) -> None:
@@ -159,7 +155,7 @@ def test_an_interrupt_that_cannot_be_moved_is_no_failure(tmp_path: Path, refusal
 
 def test_a_failure_takes_back_what_was_done(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
 
     report = apply_changes(
         host, TreeWriter(host, refusals={SWAPPINESS: errno.EROFS}), [INTERVAL, SWAP, IRQ]
@@ -169,7 +165,7 @@ def test_a_failure_takes_back_what_was_done(tmp_path: Path) -> None:
     assert not report.is_good
     assert report.undone is not None
     assert report.undone.is_good
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
     assert not Journal(host).is_there
 
 

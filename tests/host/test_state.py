@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import POLL, TreeWriter, put, snapshot, tree
+from host_tree import POLL, TreeWriter, put, tree
 from taut.core.errors import InputError, TautError
 from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.check import Profile
@@ -29,6 +29,7 @@ from taut.host.state import (
 )
 from taut.host.undo import undo
 from taut.records.documents.manifest import Applied
+from undone_machine import machine_files
 
 INTERVAL = "/proc/sys/vm/stat_interval"
 TIMEOUT = "/proc/sys/kernel/hung_task_timeout_secs"
@@ -47,14 +48,9 @@ def states(host: Host, writer: TreeWriter | None = None) -> HostStates:
     return HostStates(host, writer or TreeWriter(host), lambda: POLL, "run abcd")
 
 
-def machine(root: Path) -> dict[str, bytes]:
-    own = str(root / "var/lib/taut")
-    return {path: text for path, text in snapshot(root).items() if not path.startswith(own)}
-
-
 def test_a_state_is_in_force_inside_and_gone_outside(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
 
     with states(host) as run:
         run.enter(TRIMMED)
@@ -63,13 +59,13 @@ def test_a_state_is_in_force_inside_and_gone_outside(tmp_path: Path) -> None:
         assert standing.n_changes == standing.n_in_force >= 2
 
         run.enter(FOUND)
-        assert machine(tmp_path) == before
+        assert machine_files(tmp_path) == before
         assert run.read_in_force().n_changes == 0
 
         run.enter(ONLY)
         assert (host.read(INTERVAL), host.read(TIMEOUT)) == ("120", "120")
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
     assert not Journal(host).is_there
 
 
@@ -94,35 +90,35 @@ def test_a_setting_no_check_proposes_can_be_a_state(tmp_path: Path) -> None:
 
 def test_a_partition_that_keeps_taut_off_its_cores_is_no_state_of_a_run(tmp_path: Path) -> None:
     host = tree(tmp_path, {**FILES, "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu\n"})
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     apart = HostState("apart", changes=(Change(CpusetPartition("taut"), "2-3"),))
 
     with states(host) as run, pytest.raises(InputError, match="host 'apart': setting: an isolated"):
         run.enter(apart)
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_an_error_inside_gives_the_host_back(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
 
     with pytest.raises(KeyboardInterrupt), states(host) as run:
         run.enter(TRIMMED)
         raise KeyboardInterrupt
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_a_change_that_fails_leaves_nothing_and_names_it(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     run = states(host, TreeWriter(host, refusals={TIMEOUT: 5}))
 
     with pytest.raises(TautError, match=rf"'trimmed': R21-now: {TIMEOUT}"):
         run.enter(TRIMMED)
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_a_state_whose_change_failed_is_tried_again(tmp_path: Path) -> None:
@@ -156,7 +152,7 @@ def test_a_state_whose_entering_was_refused_is_not_in_force(
 
 def test_what_was_changed_before_an_error_is_put_back(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     left = [INTERVAL]
 
     class Failing(TreeWriter):
@@ -171,7 +167,7 @@ def test_what_was_changed_before_an_error_is_put_back(tmp_path: Path) -> None:
             run.enter(ONLY)
         assert host.read(INTERVAL) == "120"
         run.enter(FOUND)
-        assert machine(tmp_path) == before
+        assert machine_files(tmp_path) == before
 
 
 def test_a_host_that_cannot_be_put_back_is_never_taken_for_one_as_found(tmp_path: Path) -> None:
@@ -194,7 +190,7 @@ def test_a_state_is_left_however_long_another_has_the_journal(
 ) -> None:
     monkeypatch.setattr("taut.host.journal._LOCK_WAIT_S", 0.0)
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     is_taken = threading.Event()
 
     def have_it() -> None:
@@ -209,7 +205,7 @@ def test_a_state_is_left_however_long_another_has_the_journal(
         assert is_taken.wait(60)
 
     other.join()
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_ctrl_c_ends_the_wait_for_the_journal_and_says_how_the_host_is_left(
@@ -217,7 +213,7 @@ def test_ctrl_c_ends_the_wait_for_the_journal_and_says_how_the_host_is_left(
 ) -> None:
     monkeypatch.setattr("taut.host.journal._LOCK_WAIT_S", 0.0)
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     told: list[str] = []
 
     def tell(words: str) -> None:
@@ -237,7 +233,7 @@ def test_ctrl_c_ends_the_wait_for_the_journal_and_says_how_the_host_is_left(
     ]
     assert host.read(INTERVAL) == "120"
     run.leave()
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_a_state_that_cannot_be_left_says_what_puts_the_host_back(
@@ -286,13 +282,13 @@ def test_what_an_undo_took_back_meanwhile_is_lost(tmp_path: Path) -> None:
 
 def test_a_killed_runs_settings_carry_its_name_and_go_back(tmp_path: Path) -> None:
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
     states(host).enter(TRIMMED)  # never left: as kill -9 leaves it
 
     assert holders(host) == ["run abcd"]
     take_back(host, TreeWriter(host), "run abcd")
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
     assert holders(host) == []
 
 
@@ -324,13 +320,13 @@ def test_ctrl_c_in_the_middle_of_a_change_waits_for_its_end(tmp_path: Path) -> N
             super().write_file(path, text)
 
     host = tree(tmp_path, FILES)
-    before = machine(tmp_path)
+    before = machine_files(tmp_path)
 
     with pytest.raises(KeyboardInterrupt), states(host, Interrupted(host)) as run:
         run.enter(TRIMMED)
         pytest.fail("measured")
 
-    assert machine(tmp_path) == before
+    assert machine_files(tmp_path) == before
 
 
 def test_ctrl_c_waits_also_when_another_thread_could_take_the_signal(tmp_path: Path) -> None:

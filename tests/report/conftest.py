@@ -5,8 +5,10 @@ import pytest
 
 from made_run import VARIANTS, make_run
 from made_trace import HOG, POLLER, PREEMPTED, MadeTrace, gap_rows, write_trace
+from taut.analysis.load import loads_in_order
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
+from taut.report.scene import make_scenes
 
 STALL = (100_000_000, 101_000_000)
 GENERATOR_GAP = (150_000_000, 150_200_000)
@@ -32,6 +34,12 @@ def analysed(tmp_path_factory):
     _audit(path)
     run = RunDirectory(path)
     return run, analyse_run(run)
+
+
+@pytest.fixture(scope="session")
+def scene(analysed):
+    """Its first load."""
+    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def _trace(trial):

@@ -3,7 +3,6 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,12 +44,6 @@ metrics:
       wall-clock-time: 6.0
 ...
 """
-
-
-@pytest.fixture
-def scope(tmp_path: Path) -> Iterator[RunScope]:
-    with RunScope(tmp_path / "base") as scope:
-        yield scope
 
 
 def asked(kind: NeighbourKind, name: str = "them") -> AskedNeighbour:

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,6 @@ from taut.testbed.owner import process_start_time
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 from waiting import name_of, state_of, wait_for
-
-
-@pytest.fixture
-def scope(tmp_path: Path) -> Iterator[RunScope]:
-    with RunScope(tmp_path / "base") as scope:
-        yield scope
 
 
 def test_a_child_is_pinned_marked_and_logged(scope: RunScope, tmp_path: Path) -> None:

@@ -2,16 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from taut.analysis.load import loads_in_order
 from taut.records.documents.generator import DeviceUse
 from taut.report.chart import as_spec
 from taut.report.figures.cpu import LatencyAgainstCpu, cpu_share
-from taut.report.scene import make_scenes
-
-
-@pytest.fixture
-def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def using(device, *uses):

@@ -1,17 +1,8 @@
 from dataclasses import replace
 
-import pytest
-
-from taut.analysis.load import loads_in_order
 from taut.records.documents.generator import Energy, EnergyDomain
 from taut.report.chart import as_spec
 from taut.report.figures.energy import LatencyAgainstPower
-from taut.report.scene import make_scenes
-
-
-@pytest.fixture
-def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def taking(device, power_w):

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from taut.analysis.interrupts import BIN_NS, HOST, INTERRUPTS, SCHEMA, read_interrupts
-from taut.analysis.load import loads_in_order
 from taut.report.chart import as_spec
 from taut.report.figures.interrupts import (
     MOST_BINS,
@@ -18,12 +17,6 @@ from taut.report.figures.interrupts import (
     _panels,
     _rates,
 )
-from taut.report.scene import make_scenes
-
-
-@pytest.fixture(scope="module")
-def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 @pytest.fixture

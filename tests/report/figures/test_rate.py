@@ -1,18 +1,9 @@
 from dataclasses import replace
 
-import pytest
-
-from taut.analysis.load import loads_in_order
 from taut.records.documents.figures import NO_FIGURES
 from taut.records.documents.results import Metrics
 from taut.report.chart import as_spec
 from taut.report.figures.rate import LatencyAgainstRate
-from taut.report.scene import make_scenes
-
-
-@pytest.fixture
-def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def with_rows(scene, change):

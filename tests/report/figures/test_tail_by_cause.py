@@ -3,19 +3,12 @@ from itertools import pairwise
 
 import pytest
 
-from taut.analysis.load import loads_in_order
 from taut.explain.causes import CAUSES
 from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.results import TrialResult
 from taut.report.chart import as_spec
 from taut.report.figures.tail_by_cause import MOST_PANELS, TailByCause, _panels, _stacked
 from taut.report.palette import cause_token
-from taut.report.scene import make_scenes
-
-
-@pytest.fixture(scope="module")
-def scene(analysed):
-    return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 
 def with_trials(scene, trials):
