@@ -184,7 +184,7 @@ class _Walk:
         below = self._open[-2] if len(self._open) > 1 else None
         if below is None or below.level != INTERRUPT or below.is_named:
             return
-        if below.cause in (causes.FUNCTION_CALL, causes.RESCHEDULE):
+        if below.cause is causes.FUNCTION_CALL:
             below.cause, below.detail, below.by = call.cause, call.detail, call.by
             below.joined, below.is_named = call.joined, True
 
