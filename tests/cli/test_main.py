@@ -1,7 +1,10 @@
 """The front door: exit status and one line for everything that is wrong."""
 
+import errno
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +41,32 @@ def test_each_error_has_its_exit_status_and_one_line(
     assert out == ""
     assert err.startswith("taut: ")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOENT, "make its folder, or name another"),
+        (errno.EBUSY, "name another"),
+        (errno.ENXIO, "name another"),
+    ],
+)
+def test_a_file_the_machine_does_not_write_is_2_and_one_line(
+    number: int, remedy: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    assert fails_with(OSError(number, os.strerror(number), "/proc/x"), monkeypatch) == 2
+
+    assert capsys.readouterr().err == f"taut: /proc/x: {os.strerror(number)}; {remedy}\n"
+
+
+def test_an_option_that_wants_a_file_takes_no_disk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(Path, "is_block_device", lambda _: True)
+
+    assert run_command(["check", "run", "--junit", "sda"]) == 2
+
+    assert capsys.readouterr().err == "taut: --junit sda: a disk; name a file\n"
 
 
 @pytest.mark.parametrize(

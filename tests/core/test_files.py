@@ -1,7 +1,10 @@
 import json
+import os
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,58 @@ def test_an_error_names_the_file_that_was_to_be_written(tmp_path: Path) -> None:
         pass
 
     assert caught.value.filename == str(tmp_path / "nowhere/a")
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    node = tmp_path / "null"
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        node.write_text("x")
+    except OSError:  # nobody's right here, or of no use on this file system
+        node.unlink(missing_ok=True)
+        node.symlink_to("/dev/null")
+
+    write_whole(node, "new")
+
+    assert stat.S_ISCHR(node.stat().st_mode)
+    assert [p.name for p in tmp_path.iterdir()] == ["null"]
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(subprocess.check_output, ["cat", pipe], timeout=10, text=True)
+        write_whole(pipe, "new")
+
+        assert found.result() == "new"
+    assert pipe.is_fifo()
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_what_a_link_points_to_is_written_once_it_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "link").symlink_to("a")
+
+    with pytest.raises(ZeroDivisionError), whole(tmp_path / "link") as temporary:
+        temporary.write_text("half")
+        raise ZeroDivisionError
+    found = (tmp_path / "a").read_text()
+    write_whole(tmp_path / "link", "new")
+
+    assert found == "old"
+    assert (tmp_path / "a").read_text() == "new"
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_an_error_of_a_device_names_it(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to("/dev/full")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_whole(tmp_path / "a", "new")
+
+    assert caught.value.filename == str(tmp_path / "a")
 
 
 def test_a_path_has_one_spelling_from_every_folder(

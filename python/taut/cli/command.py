@@ -84,13 +84,16 @@ class PathName(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,  # noqa: ARG002 - the signature is Click's
     ) -> str:
-        """InputError: an empty name, or a folder where an option wants a FILE."""
+        """InputError: an empty name, or a folder or a disk where an option wants a FILE."""
         name = os.fspath(value)
         said = "" if param is None else _name_of(param)
         if not name:
             raise InputError(f"{said}'': names nothing; write a name, or leave it out")
-        if isinstance(param, click.Option) and param.metavar == "FILE" and Path(name).is_dir():
-            raise InputError(f"{said}{name}: a folder; name a file")
+        if isinstance(param, click.Option) and param.metavar == "FILE":
+            if Path(name).is_dir():
+                raise InputError(f"{said}{name}: a folder; name a file")
+            if Path(name).is_block_device():
+                raise InputError(f"{said}{name}: a disk; name a file")
         return name
 
 

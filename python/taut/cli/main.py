@@ -79,6 +79,9 @@ _REMEDIES = {
     errno.EISDIR: "name another place",
     errno.EEXIST: "name another place",
     errno.ENAMETOOLONG: "give a shorter name",
+    errno.ENOENT: "make its folder, or name another",
+    errno.EBUSY: "name another",
+    errno.ENXIO: "name another",
 }
 
 

@@ -21,7 +21,7 @@ from taut.cli.run_job import finish
 from taut.cli.soak_words import print_soak
 from taut.cli.unread import PatientConsole, tell, unread_is_dropped
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
-from taut.core.files import write_json
+from taut.core.files import is_replaceable, write_json
 from taut.core.units import bytes_words, length_words
 from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.interrupt import heard, interruptible
@@ -244,6 +244,11 @@ class _Telling:
             return
         if not wishes.prometheus.absolute().parent.is_dir():
             raise InputError(f"--prometheus {wishes.prometheus}: its folder is not there; make it")
+        if not is_replaceable(wishes.prometheus):
+            raise InputError(
+                f"--prometheus {wishes.prometheus}: a link, a device or a pipe, which each row "
+                "would replace; name a file"
+            )
         # Here, not above: few want it.
         from taut.report.textfile import SoakMetrics
 

@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -82,8 +84,13 @@ def whole(path: Path) -> Iterator[Path]:
 
     A second writer of the same file waits for the first. What is not synced in the block may be
     lost when the machine crashes. What is left where taut is killed in the block is taken by the
-    next writer of the file, or removed by `remove_unfinished`.
+    next writer of the file, or removed by `remove_unfinished`. A link, a pipe or a device stays
+    what it is, and is written to when the block ends.
     """
+    if not is_replaceable(path):
+        with _copied(path) as temporary:
+            yield temporary
+        return
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{path.name}")
     with _naming(path, temporary):
         while (held := hold(temporary, os.O_WRONLY | os.O_CREAT)) is None:
@@ -96,6 +103,27 @@ def whole(path: Path) -> Iterator[Path]:
             raise
         finally:
             os.close(held)
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether a file may be put in a path's place: there is one by now, or nothing."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+@contextmanager
+def _copied(path: Path) -> Iterator[Path]:
+    # Here, not above: few name such a path.
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        temporary = Path(folder) / path.name
+        with _naming(path, temporary):
+            yield temporary
+            with temporary.open("rb") as written, path.open("wb") as target:
+                shutil.copyfileobj(written, target)
 
 
 @contextmanager
