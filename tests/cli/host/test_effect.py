@@ -79,6 +79,32 @@ def test_states_of_the_host_in_the_file_are_refused(
     assert "take it out of the file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        (
+            '[[neighbour]]\nkind = "idle"\n[[neighbour]]\nkind = "cache"\n',
+            "[[neighbour]]: effect measures beside one neighbour at most",
+        ),
+        (
+            '[[placement]]\nname = "bare"\n[[placement]]\nname = "container"\n',
+            "[[placement]]: effect measures a device in one place, taut_forward has bare, con",
+        ),
+    ],
+)
+def test_neighbours_and_places_that_would_be_mixed_are_refused(
+    tables: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(
+        'name = "e"\nduration = "2s"\n[[device]]\ndriver = "taut_forward"\n[[traffic]]\n'
+        f'rates = ["100kpps"]\n{tables}'
+    )
+
+    assert run_command(["host", "effect", "R24", "--spec", str(file)]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_device_without_a_load_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

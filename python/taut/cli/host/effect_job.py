@@ -21,6 +21,8 @@ from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
 from taut.experiment.interrupt import interruptible
 from taut.experiment.model import Spec
+from taut.experiment.neighbour_spec import refuse_in_turn
+from taut.experiment.placed import refuse_places_in_turn
 from taut.experiment.plan import Plan, make_plan
 from taut.experiment.preflight import require
 from taut.experiment.run_manifest import Origin
@@ -76,6 +78,8 @@ def measure_effect(
     if parsed.host:
         raise InputError("[[host]]: effect names the states of the host; take it out of the file")
     parsed = _of_device(parsed, device if spec is not None else None)
+    refuse_in_turn(parsed.neighbour, "effect")
+    refuse_places_in_turn(parsed.placement, parsed.device, "effect")
     percentiles = percentiles_of(parsed)
     n_claims = n_claims_of(len(knobs), percentiles)
     check_repetitions(repetitions, n_claims)
