@@ -6,7 +6,7 @@ trials, all of a plan or a part at a time; `run_plan` is the session of one plan
 
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -152,7 +152,7 @@ def measuring(
     devices and loads count. `in_states`: over states of the host that `plan` does not name.
     """
     progress = progress or Silent()
-    run = open_run(plan, out, resume)
+    run = open_run(plan, out, resume, origin)
     host = Host()
     with (
         measuring_into(run.path),
@@ -257,8 +257,12 @@ def situation_of(host: Host, cores: Cores, spec: Spec) -> Situation:
     return find_situation(host, cores=cores.to_quiet, waiting=waiting_of(spec))
 
 
-def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
+def open_run(
+    plan: Plan, out: Path, resume: bool | None, origin: Origin = NO_ORIGIN
+) -> RunDirectory:
     """Make the run directory, or take the one to resume; never mix two experiments in one.
+
+    Nor what two commands measure of one: a soak's trials are no run's.
 
     `resume`: None where the command completes no run, and so must not advise it.
     """
@@ -274,6 +278,12 @@ def open_run(plan: Plan, out: Path, resume: bool | None) -> RunDirectory:
                 f"{out}: holds another experiment than this one{_began_as(run)}; resume with the "
                 "same, or give another --out"
             )
+        began, now = map(_command_of, (run.manifest().taut.command_line, origin.command_line))
+        if None not in (began, now) and began != now:
+            raise InputError(
+                f"{out}: begun by `taut {began}`, not by `taut {now}`; resume it by that, or give "
+                "another --out"
+            )
         _refuse_changed_inputs(run, plan)
     try:
         run.trials_path.mkdir(parents=True, exist_ok=True)
@@ -288,6 +298,16 @@ def _began_as(run: RunDirectory) -> str:
     """Say by which command a run was begun; nothing where a program began it."""
     words = run.manifest().taut.command_line[1:]
     return f": it began as `taut {shlex.join(words)}`" if words else ""
+
+
+def _command_of(line: Sequence[str]) -> str | None:
+    """Give the command of taut that a command line calls; None: it is another program's."""
+    if len(line) < 2:
+        return None
+    program = Path(line[0]).parts
+    # As the Debian package calls it, by `-m`.
+    is_taut = program[-1:] == ("taut",) or program[-3:] == ("taut", "cli", "main.py")
+    return line[1] if is_taut else None
 
 
 def _refuse_changed_inputs(run: RunDirectory, plan: Plan) -> None:
