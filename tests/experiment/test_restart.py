@@ -10,6 +10,8 @@ import pytest
 
 from made_run import EPOCH_TSC, TSC_HZ, make_raw_trial, write_raw
 from taut.core.errors import InputError
+from taut.experiment.model import DeviceSpec
+from taut.experiment.placed import PlacementSpec
 from taut.experiment.plan import make_plan
 from taut.experiment.restart import BEFORE, Restartable, logged_from_ns, refuse_late, why_not
 from taut.experiment.soak import plan_soak
@@ -73,11 +75,23 @@ def test_it_is_not_waited_for_when_nothing_is_measured_any_more(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("link", "placements", "said"),
-    [("veth", (), None), ("memif", (), "over memif"), ("veth", ("vm",), "leave [[placement]] out")],
+    ("device", "places", "said"),
+    [
+        ({"driver": "linux_bridge"}, [], None),
+        ({"driver": "linux_bridge"}, ["bare"], None),
+        ({"driver": "taut_forward"}, [], "over memif"),
+        ({"driver": "taut_forward", "link": "veth"}, [], None),
+        ({"driver": "taut_forward", "link": "veth"}, ["container"], "leave its placement out"),
+        (
+            {"driver": "taut_forward", "link": "veth", "placement": "container"},
+            [],
+            "leave its placement out",
+        ),
+        ({"driver": "taut_forward", "link": "veth", "placement": "bare"}, ["container"], None),
+    ],
 )
-def test_where_it_cannot_be_it_is_said(link, placements, said):
-    why = why_not(link, placements)
+def test_where_it_cannot_be_it_is_said(device, places, said):
+    why = why_not(DeviceSpec(**device), [PlacementSpec(name=name) for name in places])
 
     assert why is None if said is None else said in why
 
@@ -111,6 +125,14 @@ rates = ["1kpps", "10kpps"]
 def test_a_restart_while_nothing_is_measured_is_refused(words, said):
     with nullcontext() if not said else pytest.raises(InputError, match=re.escape(said)):
         refuse_late(make_plan(parse_spec(SPEC + words)).trials)
+
+
+def test_a_restart_of_a_device_with_a_place_of_its_own_is_refused():
+    device = 'driver = "taut_forward"\nlink = "veth"\nplacement = "container"'
+    spec = SPEC.replace('driver = "linux_bridge"', device) + 'restart = "2s"'
+
+    with pytest.raises(InputError, match="a device that has a placement is not restarted"):
+        parse_spec(spec)
 
 
 def test_a_soak_is_as_long_as_it_is_told():

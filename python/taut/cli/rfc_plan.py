@@ -121,7 +121,7 @@ def _trials_of(test: Test, recipe: Recipe, subject: Subject, spec: Spec) -> _Tri
         return _Trials(recipe.recoveries, length_ns, is_recorded=True)
     is_reset = (
         str(subject.frame) == smallest_of(recipe.frames)
-        and restart.why_not(subject.device.link, spec.placement) is None
+        and restart.why_not(subject.device, spec.placement) is None
     )
     if test == RESET and is_reset:
         length_ns = restart.START_NS + recipe.before_reset_ns + recipe.after_reset_ns

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from taut.core.errors import InputError
 from taut.core.units import format_ns
 from taut.dut.driver import RunningDut
+from taut.experiment.placed import PlacementSpec, places_of
 from taut.records.convert import GapLog, begins_ns
+from taut.records.documents.trial import BARE
 from taut.testbed.links import LINKS
 
 if TYPE_CHECKING:
-    from taut.experiment.model import Spec, TrafficSpec
+    from taut.experiment.model import DeviceSpec, Spec, TrafficSpec
     from taut.experiment.plan import Trial
 
 BEFORE = "before-restart-"
@@ -29,19 +31,19 @@ _NAP_S = 0.5
 Start = Callable[[], AbstractContextManager[RunningDut]]
 
 
-def why_not(link: str, placements: Sized) -> str | None:
-    """Say why a device over a link cannot be restarted under load; None: it can.
+def why_not(device: "DeviceSpec", tables: Sequence[PlacementSpec]) -> str | None:
+    """Say why a device cannot be restarted under load; None: it can.
 
-    `placements`: the experiment's; there are none where devices run on the host itself.
+    `tables`: the places of the experiment's file.
     """
-    if placements:
-        return "a device that has a placement is not restarted; leave [[placement]] out"
+    if any(place.kind != BARE for place in places_of(tables, [device])):
+        return "a device that has a placement is not restarted; leave its placement out"
     outlive = [kind.name for kind in LINKS.values() if kind.outlives_device]
-    if link in outlive:
+    if device.link in outlive:
         return None
     return (
-        f"over {link} the generator's end does not survive the device's; a device is restarted "
-        f"over {' or '.join(outlive)}"
+        f"over {device.link} the generator's end does not survive the device's; a device is "
+        f"restarted over {' or '.join(outlive)}"
     )
 
 
@@ -51,7 +53,7 @@ def check(spec: "Spec", traffic: "TrafficSpec") -> None:
         return
     where = f"traffic {traffic.name}: restart:"
     for device in spec.device:
-        why = why_not(device.link, spec.placement)
+        why = why_not(device, spec.placement)
         if why is not None and traffic.takes(device) and not device.is_floor:
             raise ValueError(f"{where} {device.name}: {why}")
     warm_up_ns = spec.warm_up_of(traffic)

@@ -252,7 +252,7 @@ class _Course:
         """Say why a test is not run; nothing where it is simply not one of this size of frames."""
         if test == RESET and row.frame != smallest_of(self._recipe.frames):
             return ""  # RFC 2544 26.6: the smallest frames alone
-        if test == RESET and (why := restart.why_not(subject.device.link, self._placements)):
+        if test == RESET and (why := restart.why_not(subject.device, self._placements)):
             return why
         if test == LOSS and row.throughput.steps:
             return None
