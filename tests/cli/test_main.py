@@ -110,6 +110,30 @@ def test_version(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out.startswith("taut ")
 
 
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [
+        ("utf-8", "1 → 2 µs"),
+        ("iso-8859-1", "1 ? 2 µs"),
+        ("iso-8859-2", "1 ? 2 ?s"),
+        ("ascii", "1 ? 2 ?s"),
+    ],
+)
+def test_what_a_terminal_has_no_code_for_ends_nothing(encoding: str, shown: str):
+    code = (
+        "from rich.console import Console; from taut.cli import main as module;"
+        "module.run_command = lambda _: Console().print('1 → 2 µs'); module.main([])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+    )
+
+    assert done.stdout.decode(encoding) == f"{shown}\n", done.stderr
+
+
 HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "altair", "vl_convert", "jinja2", "pyroute2")
 # What works on a run, an experiment or this machine; a help needs none of it.
 WORKS = ("analysis", "explain", "experiment", "report", "host.checks", "testbed", "trim")

@@ -4,12 +4,14 @@ Commands are imported when they are called, so that `taut --help` does not load 
 scientific libraries.
 """
 
+import codecs
 import errno
 import re
 import shutil
 import sys
 import warnings
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import TextIO
 
 import click
@@ -122,7 +124,15 @@ TAUT = LazyGroup(
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit status."""
+    _replace_what_has_no_code()
     sys.exit(run_command(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _replace_what_has_no_code() -> None:
+    """Have a terminal without UTF-8 show `?` for what it lacks; the error would end a whole run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper) and codecs.lookup(stream.encoding).name != "utf-8":
+            stream.reconfigure(errors="replace")
 
 
 def run_command(arguments: list[str]) -> int:
