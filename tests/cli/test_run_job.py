@@ -54,6 +54,14 @@ def test_a_dry_run_says_cores_disk_and_time(
     assert [line for line in lines if line.startswith(f"{len(plan.trials)} trials, about ")]
 
 
+def test_a_dry_run_says_what_goes_untraced(tmp_path: Path, terminal: Terminal) -> None:
+    plan = make_plan(parse_spec(EXAMPLE.read_text(), ["trace=tail", "record=none"]))
+
+    shown = terminal.printed(lambda: print_plan(plan, tmp_path / "x"), WIDE)
+
+    assert "\nwarning: traffic constant at 100kpps: not traced, late packets will" in shown
+
+
 @pytest.mark.parametrize(
     ("free", "status"), [(10**9, "begun"), (2 * 10**8, "warned"), (10**8, "refused")]
 )

@@ -14,13 +14,25 @@ import pytest
 from made_soak import row, segment
 from taut.cli import soak_job
 from taut.cli.main import run_command
-from taut.cli.soak_job import Wishes, _check_hook, _end, _is_refusal, _stopping, _Telling
+from taut.cli.soak_job import (
+    Wishes,
+    _check_hook,
+    _end,
+    _is_refusal,
+    _stopping,
+    _Telling,
+    takes_words,
+)
 from taut.core.errors import InputError, InterruptedRun, TautError
 from taut.experiment.interrupt import interruptible
+from taut.experiment.plan import make_plan
 from taut.experiment.rows import Rows
-from taut.experiment.soak import LIMITS_NS
+from taut.experiment.soak import LIMITS_NS, plan_soak
+from taut.experiment.spec import parse_spec
 from taut.records.live import Fresh
 from taut.records.segments import NONE, Kept, Latencies, SegmentWriter
+
+DAY_NS = 86_400_000_000_000
 
 
 @pytest.fixture
@@ -140,6 +152,14 @@ def test_a_textfile_replaces_no_device_and_no_link(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=r"--prometheus .*/link: a link, a device or a pipe"):
         _Telling(soak, progress, wishes, [])
+
+
+def test_a_soak_says_that_the_trace_it_was_asked_for_cannot_be(spec: Path, tmp_path: Path) -> None:
+    plan = make_plan(parse_spec(spec.read_text(), ["trace=tail", "record=none"]))
+
+    *_, said = takes_words(plan_soak(plan, DAY_NS), tmp_path)
+
+    assert said.startswith("warning: traffic constant at 10kpps: not traced, late packets will")
 
 
 def test_a_full_disk_is_a_failed_soak_once_there_are_rows() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from taut.core.errors import InputError
 from taut.experiment.model import Spec, mean_frame_len
-from taut.experiment.plan import derive_seed, make_plan, unloaded
+from taut.experiment.plan import derive_seed, make_plan, unloaded, untraced
 from taut.experiment.spec import parse_spec
 
 
@@ -147,6 +147,16 @@ def test_a_trial_is_traced_as_its_length_and_its_records_allow(
     [trial] = {(t.trace, bool(t.why_not_traced)) for t in plan.trials if t.rate == rate}
 
     assert trial == (expected, expected == "off")
+
+
+def test_a_tail_trace_of_packets_that_are_not_recorded_is_told():
+    rates = {"traffic.0.rates": '["10kpps", "3Mpps"]'}
+
+    (told,) = untraced(make_plan(spec_of(trace="tail", **rates)))
+
+    assert told.startswith("traffic constant at 3Mpps: not traced, late packets will have no cause")
+    for trace in ("auto", "continuous", "off"):
+        assert untraced(make_plan(spec_of(trace=trace, **rates))) == []
 
 
 def test_a_load_can_go_untraced():

@@ -19,7 +19,7 @@ from taut.core.timings import stage
 from taut.core.units import bytes_words, duration_words, length_words
 from taut.experiment import tracing
 from taut.experiment.interrupt import interruptible
-from taut.experiment.plan import Plan, unloaded
+from taut.experiment.plan import Plan, unloaded, untraced
 from taut.experiment.preflight import require
 from taut.experiment.room import disk_bytes
 from taut.experiment.run_manifest import Origin
@@ -41,13 +41,14 @@ def print_plan(plan: Plan, out: Path) -> None:
     """Print every trial in order; which core does what, the disk and the time all take."""
     console = Console()
     cores = choose_cores(Host(), plan.spec)
+    notes = (*cores.notes, *unloaded(plan.spec), *untraced(plan))
     for trial in plan.trials:
         length = f"{trial.count} packets" if trial.count else length_words(trial.duration_ns)
         words = f"{trial.device.link}, record {trial.record}, trace {trial.trace}"
         print_paragraph(console, f"{trial.name}  {length}, {words}", hanging=INDENT)
     lines = [
         f"Cores: {cores.why}.",
-        *(f"warning: {warning}" for warning in (*cores.notes, *unloaded(plan.spec))),
+        *(f"warning: {warning}" for warning in notes),
         f"Disk: {_disk_words(plan, out)}.",
         f"{len(plan.trials)} trials, about {duration_words(plan.total_ns)}",
     ]

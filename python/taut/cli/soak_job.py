@@ -25,7 +25,7 @@ from taut.core.files import is_replaceable, write_json
 from taut.core.units import bytes_words, length_words
 from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.interrupt import heard, interruptible
-from taut.experiment.plan import Plan
+from taut.experiment.plan import Plan, untraced
 from taut.experiment.preflight import require
 from taut.experiment.rows import Rows
 from taut.experiment.run_manifest import Origin
@@ -108,7 +108,7 @@ def print_soak_plan(soak: Soak, out: Path) -> None:
 
 
 def takes_words(soak: Soak, out: Path) -> Iterator[str]:
-    """Say how much memory, disk and time a soak takes, at most, whatever happens in it."""
+    """Say how much memory, disk and time a soak takes, at most, and what it goes without."""
     plan = _whole_plan(soak)
     bounded = soak.bounded(plan.trials[-1])
     at_most, kept = _disk_bytes(soak, plan)
@@ -132,6 +132,7 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
         f"{length_words(soak.every_ns)}. Recorded: the slowest packet of about "
         f"{bounded.one_in:,}, and what is lost."
     )
+    yield from (f"warning: {note}" for note in untraced(plan))
 
 
 def _disk_bytes(soak: Soak, plan: Plan) -> tuple[int, int]:

@@ -184,6 +184,20 @@ def unloaded(spec: Spec) -> list[str]:
     ]
 
 
+def untraced(plan: Plan) -> list[str]:
+    """Say under which loads the trace of the tail that was asked for cannot be."""
+    loads = dict.fromkeys(
+        f"{trial.traffic.name} at {trial.rate}"
+        for trial in plan.trials
+        if trial.trace == "off" and (trial.traffic.trace or plan.spec.trace) == "tail"
+    )
+    return [
+        f"traffic {load}: not traced, late packets will have no cause: trace = 'tail' keeps what "
+        "surrounds recorded packets, and none are; say record = 'tail', or trace = 'continuous'"
+        for load in loads
+    ]
+
+
 def floors_of(spec: Spec, traffic: TrafficSpec, devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     """Give the loopbacks that are measured beside devices under a load.
 

@@ -20,7 +20,7 @@ from taut.experiment.beside import ALONE, Beside
 from taut.experiment.cores import Cores, assign_cores, read_topology
 from taut.experiment.model import Spec
 from taut.experiment.neighbour_cores import notes_of, working
-from taut.experiment.plan import Plan, Trial, unloaded
+from taut.experiment.plan import Plan, Trial, unloaded, untraced
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, hash_inputs, waiting_of
@@ -176,6 +176,7 @@ def measuring(
                 bench.check_clock()
             warnings = [*cores.notes, *unloaded(plan.spec), *scope.others()]
             warnings += leftovers.changed_by_others(host)
+            warnings += [] if in_parts else untraced(plan)
             with stage("can it trace"):
                 cannot_trace = bench.check_tracing()
             if cannot_trace is not None:
