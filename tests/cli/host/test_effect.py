@@ -119,6 +119,22 @@ def test_a_device_without_a_load_is_refused(
     assert "--device buffered: no [[traffic]] of the experiment" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("own", ['duration = "2s"', "count = 200_000"])
+def test_a_length_that_is_given_is_that_of_every_load(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_text(
+        'name = "e"\n[[device]]\ndriver = "taut_forward"\n'
+        f'[[traffic]]\nrates = ["100kpps"]\n{own}\n'
+    )
+
+    words = ["host", "effect", "R24", "--spec", str(file), "--duration", "100us"]
+    assert run_command(words) == 2
+
+    assert "effect: a trial has 10 packets, too few for any percentile" in capsys.readouterr().err
+
+
 def test_without_root_nothing_is_changed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

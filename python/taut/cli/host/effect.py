@@ -80,10 +80,15 @@ def effect(
     # Here, not above: `-h` needs none of it.
     from taut.cli.host.effect_job import measure_effect
 
-    changed = [*_LEAN, *(overrides or ())]
-    if duration is not None:
-        changed.append(f"duration={duration}")
-    changed += core_overrides(cores)
+    changed = [*_LEAN, *(overrides or ()), *core_overrides(cores)]
     measure_effect(
-        knobs, spec, device, changed, repetitions=repetitions, wait=wait, as_json=as_json, out=out
+        knobs,
+        spec,
+        device,
+        changed,
+        duration=duration,
+        repetitions=repetitions,
+        wait=wait,
+        as_json=as_json,
+        out=out,
     )

@@ -64,6 +64,7 @@ def measure_effect(
     device: str | None,
     changed: Sequence[str],
     *,
+    duration: str | None,
     repetitions: int,
     wait: bool,
     as_json: bool,
@@ -74,7 +75,11 @@ def measure_effect(
     `changed` are values of the experiment, as --set has them. InputError: nothing was changed.
     """
     text, source = _experiment(spec, device)
+    if duration is not None:
+        changed = [*changed, f"duration={duration}"]
     parsed = parse_spec(text, changed, source=source)
+    if duration is not None:
+        parsed = _of_one_length(parsed)
     if parsed.host:
         raise InputError("[[host]]: effect names the states of the host; take it out of the file")
     parsed = _of_device(parsed, device if spec is not None else None)
@@ -182,6 +187,14 @@ def _experiment(spec: Path | None, device: str | None) -> tuple[str, str]:
         )
     name = "" if device else '\nname = "eager"'
     return _DEFAULT.format(driver=f'"{driver}"{name}'), _SOURCE
+
+
+def _of_one_length(spec: Spec) -> Spec:
+    """Leave no load a length of its own, which would count instead of the experiment's."""
+    own = {"duration_ns": None, "count": None}
+    return spec.model_copy(
+        update={"traffic": tuple(one.model_copy(update=own) for one in spec.traffic)}
+    )
 
 
 def _of_device(spec: Spec, name: str | None) -> Spec:
