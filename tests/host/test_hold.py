@@ -1,4 +1,5 @@
 import hashlib
+import math
 import os
 import select
 import signal
@@ -125,6 +126,12 @@ def test_a_second_holder_is_refused(host: Host, started: list[subprocess.Popen[b
 def test_a_latency_the_kernel_cannot_have_is_refused(host: Host, latency_us: int) -> None:
     with pytest.raises(InputError, match="microseconds from 0"):
         hold(host, latency_us, seconds=0, waits_for_go=False)
+
+
+@pytest.mark.parametrize("seconds", [math.inf, math.nan, 1e10, -1])
+def test_a_time_that_nobody_can_wait_is_refused(host: Host, seconds: float) -> None:
+    with pytest.raises(InputError, match=rf"seconds {seconds}: from 0 to 1000000000; without, it"):
+        hold(host, 0, seconds=seconds, waits_for_go=False)
 
 
 def test_a_kernel_without_the_device_is_told(tmp_path: Path) -> None:

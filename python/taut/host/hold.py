@@ -16,12 +16,19 @@ from taut.host.settings.held_latency import DEVICE, PID_FILE, Holder, find_holde
 from taut.host.threads import start_ticks
 
 _LARGEST_US = 2**31 - 1
+_LONGEST_S = 10**9
+"""More than anybody waits, and less than what the kernel's time has no room for."""
 
 
 def hold(host: Host, latency_us: int, *, seconds: float | None, waits_for_go: bool) -> None:
     """Hold the limit until SIGTERM or SIGINT, or for `seconds`; InputError: another one holds."""
     if not 0 <= latency_us <= _LARGEST_US:
         raise InputError(f"latency {latency_us}: microseconds from 0 to {_LARGEST_US}")
+    # Not a number is on neither side of any.
+    if seconds is not None and not 0 <= seconds <= _LONGEST_S:
+        raise InputError(
+            f"seconds {seconds}: from 0 to {_LONGEST_S}; without, it holds until it is told to end"
+        )
     other = find_holder(host)
     if other is not None:
         raise InputError(
