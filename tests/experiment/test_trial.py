@@ -90,6 +90,17 @@ def bench_of(plan: Plan, scope: RunScope, cores: Cores) -> Testbench:
     return Testbench(plan, scope, cores, lambda: None)
 
 
+@pytest.mark.parametrize(("option", "version"), [('version = "1.2"', "1.2"), ("", "unknown")])
+def test_results_have_the_version_that_a_command_is_said_to_be(option: str, version: str) -> None:
+    device = f'driver = "command"\n[device.options]\nargv = ["true"]\n{option}'
+    plan = make_plan(parse_spec(TEXT.replace('driver = "taut_forward"', device)))
+    [trial] = [trial for trial in plan.trials if not trial.device.is_floor]
+
+    document = trial_document(trial, Cores(generator=0, device=0, writer=0, runner=0))
+
+    assert document.dut.version == version
+
+
 def test_what_a_neighbour_did_before_the_generator_began_proves_nothing(
     programs: Path, scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

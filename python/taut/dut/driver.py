@@ -34,6 +34,11 @@ class DriverOptions(BaseModel):
         return False
 
     @property
+    def told_version(self) -> str | None:
+        """The device's version, where the options say it; None: the driver knows it."""
+        return None
+
+    @property
     def n_cores(self) -> int:
         """How many cores the device polls on where there are enough; 1: it is no chain."""
         return 1

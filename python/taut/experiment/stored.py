@@ -140,7 +140,7 @@ def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
         dut=Dut(
             name=device.name,
             driver=device.driver,
-            version=device.dut.version(),
+            version=device.driver_options.told_version or device.dut.version(),
             options=device.driver_options.model_dump(mode="json"),
             link=device.link,
             placement=trial.place.name,

@@ -94,6 +94,11 @@ class CommandOptions(DriverOptions):
             raise ValueError(f"no signal {value!r}; write SIGINT or SIGTERM")
         return value
 
+    @property
+    def told_version(self) -> str:
+        """As the options say."""
+        return self.version
+
     def refuses_link(self, link: str) -> str | None:
         """A placeholder that nothing stands for over that link."""
         for name in _names_in(self.argv):
@@ -120,7 +125,7 @@ class CommandDriver:
         return None
 
     def version(self) -> str:
-        """Always `unknown`: how a program tells its version is not known."""
+        """`unknown`: how a program tells its version is not known, but the options may say it."""
         return "unknown"
 
     def hugepages(self, options: DriverOptions) -> int:
