@@ -139,6 +139,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("run ok.toml --set traffic=", "traffic: '': a list is wanted, in brackets: [...]"),
         ("run ok.toml --set traffic.constant.rates=[]", "at least 1 wanted, got 0"),
         ("run ok.toml --trace tail --no-trace", "--trace and --no-trace: one of them"),
+        *(
+            (f"{name} --dry-run --json", "--dry-run and --json: one of them; a plan is printed")
+            for name in (
+                *("run ok.toml", "search ok.toml", "soak ok.toml", "rfc 2544 ok.toml"),
+                "reproduce debs20",
+            )
+        ),
         ("run cable.toml", "link pci: generator: 2 PCI addresses wanted, got 1"),
         ("quick --out ''", "--out '': names nothing"),
         ("quick now", "quick: got unexpected extra argument (now); see `taut quick -h`"),

@@ -104,6 +104,12 @@ def refuse_resume_of_nothing(resume: bool, out: Path | None) -> None:
         raise InputError("--resume: which run? give its directory with --out")
 
 
+def refuse_plan_as_json(dry_run: bool, as_json: bool) -> None:
+    """InputError: a document of what is not measured."""
+    if dry_run and as_json:
+        raise InputError("--dry-run and --json: one of them; a plan is printed in words")
+
+
 def search_limits(least: str | None, most: str | None) -> list[str]:
     """Give what --min and --max ask for, as --set would."""
     limits = (("min", least), ("max", most))

@@ -16,6 +16,7 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_plan_as_json,
     refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
@@ -74,6 +75,7 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Repeat a published experiment; print published beside measured."""
+    refuse_plan_as_json(dry_run, as_json)
     # Here, not above: `-h` needs none of it.
     from taut.cli import reproduce_job as job
     from taut.cli.run_job import finish, print_plan, run_and_report

@@ -18,6 +18,7 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_plan_as_json,
     refuse_resume_of_nothing,
     run_directory_option,
     search_limits,
@@ -78,6 +79,7 @@ def rfc(
     """
     if number not in _NUMBERS:
         raise InputError(f"rfc {number}: no recipe of taut; known are {', '.join(_NUMBERS)}")
+    refuse_plan_as_json(dry_run, as_json)
     # Here, not above: `-h` needs none of it.
     from taut.cli.rfc_job import RfcRun, carry_out_and_report
     from taut.cli.rfc_plan import print_rfc_plan

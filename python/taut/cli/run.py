@@ -18,6 +18,7 @@ from taut.cli.options import (
     TimingsOption,
     TraceOption,
     WaitOption,
+    refuse_plan_as_json,
     refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
@@ -54,6 +55,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run an experiment: every device under every load, a table and a report at the end."""
+    refuse_plan_as_json(dry_run, as_json)
     # Here, not above: `-h` needs none of it.
     from taut.cli.run_job import print_plan, run_and_report
     from taut.core.files import default_out

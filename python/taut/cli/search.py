@@ -17,6 +17,7 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_plan_as_json,
     refuse_resume_of_nothing,
     run_directory_option,
     search_limits,
@@ -65,6 +66,7 @@ def search(
     9971), first through no device at all: nothing above what that carries is tried. Afterwards
     latency is measured, as the experiment says, at 10, 50 and 90 % of what was found.
     """
+    refuse_plan_as_json(dry_run, as_json)
     # Here, not above: `-h` needs none of it.
     from taut.cli.search_job import search_and_report
     from taut.cli.search_plan import print_search_plan

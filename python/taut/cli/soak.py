@@ -17,6 +17,7 @@ from taut.cli.options import (
     SetOption,
     TraceOption,
     WaitOption,
+    refuse_plan_as_json,
     refuse_resume_of_nothing,
     run_directory_option,
     with_trace,
@@ -102,6 +103,7 @@ def soak(
     Its tail is recorded and explained; memory and disk are constant, and said before it starts.
     After a kill or a reboot --resume measures what is missing. `taut watch RUN` shows it meanwhile.
     """
+    refuse_plan_as_json(dry_run, as_json)
     # Here, not above: `-h` needs none of it.
     from taut.cli.soak_job import Wishes, print_soak_plan, soak_and_report
     from taut.core.requirement import parse_requirement
