@@ -179,6 +179,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "explain --self-test --details",
             "--details: goes with a run or a process, not with",
         ),
+        # Nobody disturbs a core where this is not refused: no acts are none.
+        ("explain --self-test --cores 3,1 --acts 0", "--cores 3,1: --self-test disturbs one core"),
         ("explain old --self-test", "--self-test: makes its own runs; leave the run or process"),
         ("doctor --clean=yes", "doctor: option '--clean' does not take a value; see"),
         ("host audit --root nowhere", "--root nowhere: no such folder; name one that holds"),

@@ -41,7 +41,11 @@ _PerfettoOption = Annotated[
     typer.Option(metavar="FILE", help="Write the worst episodes of one trial for ui.perfetto.dev."),
 ]
 _CoresOption = Annotated[
-    str | None, typer.Option(metavar="CPUS", help="Of a process: only what it polls on these.")
+    str | None,
+    typer.Option(
+        metavar="CPUS",
+        help="Of a process: only what it polls on these; of the self-test: its one core.",
+    ),
 ]
 _DurationOption = Annotated[
     str | None,
@@ -115,9 +119,11 @@ def explain(
         # Here and below, not above: `-h` needs none of it.
         from taut.cli.self_test import print_self_test
 
-        core = (parse_cores(cores) or cpuset_cores()[-1:])[0]
+        named = parse_cores(cores) or cpuset_cores()[-1:]
+        if len(named) > 1:
+            raise InputError(f"--cores {cores}: --self-test disturbs one core; name one")
         most_ns = parse_duration_ns(duration or _SELF_TEST)
-        print_self_test(core, acts, most_ns, causes or (), paths or (), as_json)
+        print_self_test(named[0], acts, most_ns, causes or (), paths or (), as_json)
         return
     if run is None:
         raise InputError("explain: name a run directory or a process, or give --self-test")
