@@ -14,6 +14,7 @@ from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
 from taut.core.errors import InputError, TautError
+from taut.experiment.model import MOST_REPETITIONS
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
 from taut.trim.bench import Repetition, known_median, log_of, losses_of
@@ -121,13 +122,15 @@ def confidence_of(n_claims: int) -> float:
 
 
 def check_repetitions(repetitions: int, n_claims: int) -> None:
-    """Raise InputError where so few repetitions give no interval for so many claims."""
+    """InputError: so few give no interval for so many claims, or more than an experiment takes."""
     least = least_pairs(confidence_of(n_claims))
     if repetitions < least:
         raise InputError(
             f"--repetitions {repetitions}: too few for intervals of {n_claims} figures that hold "
             f"together; {least} or more"
         )
+    if repetitions > MOST_REPETITIONS:
+        raise InputError(f"--repetitions {repetitions}: {MOST_REPETITIONS} at most")
 
 
 def judge(

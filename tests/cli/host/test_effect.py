@@ -39,6 +39,7 @@ def never_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     [
         (["R24", "--repetitions", "3"], "8 or more"),
         (["R24", "--repetitions", "-1"], "8 or more"),
+        (["R24", "--repetitions", "100001"], "--repetitions 100001: 100000 at most"),
         (["R24", "R06", "K04", "--repetitions", "8"], "of 15 figures that hold together; 10"),
         (["R24", "--duration", "5"], "duration"),
         (["R24", "--duration", "100us"], "too few for any percentile"),
