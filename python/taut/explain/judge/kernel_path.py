@@ -1,10 +1,10 @@
 """What held packets in a device that is the kernel itself: what forwards between two veth links.
 
 It has no thread to watch. The way of a packet is: another core tells this one of it (an
-interrupt, or a flag for a core that polls while idle), the core wakes up, takes the interrupt,
-enters the softirq, or leaves that to ksoftirqd, which waits for the core. Where a late packet was
-inside and none came out, each moment belongs to the step that was under way. An idle core counts as
-a step only once it was told.
+interrupt, or a flag for a core that polls, or sleeps by MWAIT, while idle), the core wakes up,
+takes the interrupt, enters the softirq, or leaves that to ksoftirqd, which waits for the core.
+Where a late packet was inside and none came out, each moment belongs to the step that was under
+way. An idle core counts as a step only once it was told.
 """
 
 from dataclasses import dataclass, replace
@@ -33,6 +33,7 @@ from taut.explain.walk.layers import (
     layers_of,
     network_runs,
     network_threads,
+    sleeps_deeply,
 )
 from taut.explain.walk.network_runs import (
     Carried,
@@ -83,7 +84,7 @@ def judge_kernel_path(
     spans = _spans(holds, work, traced, core)
     shares = share_out(spans, segments, traced.calibration)
     verdicts = judge(spans, segments, shares, facts, mark(spans, traced.events, traced.notes))
-    usual = _usual_waking(layers, runs, told, interrupts_sent(traced.events, core))
+    usual = _usual_waking(traced.events, core, layers, runs, told)
     words = f"the device is the network softirq of core {core}: what held packets before it ran"
     words += " is told from kernel events"
     if not len(told):
@@ -175,12 +176,14 @@ def _spans(holds: HeldStretches, work: Work, traced: Traced, core: int) -> Spans
     )
 
 
-def _usual_waking(layers: Layers, runs: Layer, told: Ints, sent: Ints) -> int | None:
+def _usual_waking(events: Events, core: int, layers: Layers, runs: Layer, told: Ints) -> int | None:
     """Give the ns below which a wake-up from idle is usual here; None: too few were seen."""
     asleep = told[_is_idle(layers, told)]
+    sent = interrupts_sent(events, core)
     if len(sent):
         at = np.searchsorted(sent, asleep)
-        asleep = asleep[sent[np.minimum(at, len(sent) - 1)] - asleep <= SENT_WITHIN_NS]
+        is_sent = sent[np.minimum(at, len(sent) - 1)] - asleep <= SENT_WITHIN_NS
+        asleep = asleep[is_sent | sleeps_deeply(events, core, asleep)]
     then = np.searchsorted(runs.start_ns, asleep)
     known = then < len(runs)
     took = runs.start_ns[then[known]] - asleep[known]

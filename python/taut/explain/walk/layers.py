@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taut.explain.arrays import Ints, Mask, Numbers, at_or, interval_holding
-from taut.explain.read.events import KIND, Events, high, low
+from taut.explain.read.events import KIND, LOW, Events, high, low
 from taut.explain.read.names import SOFTIRQS, Names
 from taut.explain.walk.running import ORDINARY
 
@@ -202,6 +202,19 @@ def interrupts_sent(events: Events, core: int) -> Ints:
     is_to_core = low(events.arg0) == core
     times: Ints = events.time_ns[events.of("ipi_send", "ipi_send_for") & is_to_core]
     return times
+
+
+def sleeps_deeply(events: Events, core: int, times: Ints) -> Mask:
+    """Mark the times before which the core went idle in a state that sleeps, and noted no more.
+
+    On x86 state 0 polls; the others sleep. By MWAIT they need no interrupt to be woken. Where the
+    last that the core noted is something else, nobody knows how it idles.
+    """
+    rows = np.flatnonzero(is_of_core(events, core))
+    asleep = events.of("idle")[rows] & ~np.isin(low(events.arg0[rows]), [0, LOW])
+    last = np.searchsorted(events.time_ns[rows], times) - 1
+    deep: Mask = at_or(asleep, last, False)
+    return deep
 
 
 def is_of_core(events: Events, core: int) -> Mask:

@@ -22,6 +22,7 @@ from taut.explain.walk.layers import (
     is_delivery,
     is_of_core,
     network_threads,
+    sleeps_deeply,
 )
 from taut.explain.walk.network_runs import HeldStretches
 from taut.explain.walk.segments import SegmentLists, Segments
@@ -176,8 +177,9 @@ def _off_from(scene: Scene, calls: _Calls) -> Ints:
 def _asleep(scene: Scene) -> Mask:
     """Mark the holds before which the core slept, if it was idle.
 
-    A core that polls while idle is told without an interrupt. A core that was sent an interrupt
-    since it last did anything slept. Where sendings were not recorded, it is taken for asleep.
+    Its state of idle says so, if that is known. A core that polls while idle is told without an
+    interrupt. A core that was sent an interrupt since it last did anything slept. Where sendings
+    were not recorded, it is taken for asleep.
     """
     sent = interrupts_sent(scene.events, scene.core)
     holds = scene.holds
@@ -188,7 +190,7 @@ def _asleep(scene: Scene) -> Mask:
     before = np.searchsorted(sent, np.minimum(last, holds.start_ns))
     until = np.minimum(holds.start_ns + SENT_WITHIN_NS, holds.served_ns)
     asleep: Mask = np.searchsorted(sent, until) > before
-    return asleep
+    return asleep | sleeps_deeply(scene.events, scene.core, holds.start_ns)
 
 
 def _segments(scene: Scene, moments: tuple[Ints, Ints, Ints], step: Ints, index: Ints) -> Segments:
