@@ -64,6 +64,16 @@ def test_a_program_that_is_not_there_or_dies_is_a_reason_too(
     assert tracing.why_not() == "taut-trace: ended with exit status 3"
 
 
+def test_where_threads_have_numbers_of_their_own_nothing_is_traced(
+    program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program("exit 0")
+    monkeypatch.setattr(tracing, "has_own_numbers", lambda _: True)
+
+    assert (tracing.why_not() or "").endswith("; start it with --pid=host")
+    assert tracing.why_auto_goes_without(plan_of("auto")) == tracing.why_not()
+
+
 @pytest.mark.parametrize("mode", ["continuous", "tail"])
 def test_a_mode_by_name_that_cannot_be_had_is_refused_before_anything_starts(
     program: Callable[[str], None], mode: str

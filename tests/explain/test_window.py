@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from taut.core.cpus import cpuset_cores
-from taut.core.errors import InputError
+from taut.core.errors import InputError, MissingToolError
 from taut.explain import window
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
@@ -51,3 +51,11 @@ def test_no_tracer_is_started_that_would_not_end(duration_ns: int, monkeypatch: 
 
     with pytest.raises(InputError, match=r"--duration .*: write more than 0 and at most 24h"):
         explain_window({0: 1}, duration_ns)
+
+
+def test_nothing_is_traced_where_threads_have_numbers_of_their_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(window, "has_own_numbers", lambda _: True)
+    monkeypatch.setattr(window, "_trace", lambda *_: pytest.fail("it is traced"))
+
+    with pytest.raises(MissingToolError, match=r"cannot trace: threads .*--pid=host"):
+        explain_window({0: 1}, 1_000_000)

@@ -9,7 +9,7 @@ from taut.core.errors import InputError
 from taut.host.audit import as_document, find_role, find_situation, run_audit
 from taut.host.check import Finding, Severity, State, failed, passed
 from taut.host.host import Host
-from taut.host.machine import read_machine
+from taut.host.machine import has_own_numbers, read_machine
 from taut.host.situation import Role, Waiting
 from taut.host.table import Check
 from taut.host.view import View
@@ -119,6 +119,7 @@ def test_a_container_that_nothing_names_is_one(tmp_path: Path) -> None:
     machine = read_machine(host)
 
     assert machine.container == "unknown"
+    assert has_own_numbers(host)
     assert find_role(host, machine) is Role.CONTAINER
 
 
@@ -126,6 +127,7 @@ def test_a_host_that_hides_processes_is_no_container(tmp_path: Path) -> None:
     host = tree(tmp_path, {**GUEST, **HIDDEN, "/proc/900/comm": "bash\n"})
 
     assert find_role(host, read_machine(host)) is Role.KVM_GUEST
+    assert not has_own_numbers(host)
 
 
 def test_isolated_cores_poll(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ from taut.experiment.cores import Cores
 from taut.experiment.fields import Trace
 from taut.experiment.plan import Plan
 from taut.experiment.room import MIB
+from taut.host.host import Host
+from taut.host.machine import OTHER_NUMBERS, has_own_numbers
 from taut.records.convert import EVENTS_FILE, PACKETS_FILE
 from taut.records.documents.json_form import read_json
 from taut.records.documents.trace import TRACE_FILE
@@ -68,6 +70,8 @@ def why_not() -> str | None:
     program = find_binary_or_none(PROGRAM)
     if program is None:
         return not_found(PROGRAM)
+    if has_own_numbers(Host()):
+        return OTHER_NUMBERS
     core = min(os.sched_getaffinity(0))
     with Scratch("trace") as out:
         argv = ["setpriv", "--pdeathsig", "KILL", "--", str(program), "--cores", str(core)]

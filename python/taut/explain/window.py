@@ -11,7 +11,7 @@ from pathlib import Path
 from taut.binaries.ended import kind_of, last_words
 from taut.core.binaries import find_binary
 from taut.core.cpus import CpuSet, format_cpu_list, parse_shown_list
-from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.errors import InputError, InterruptedRun, MissingToolError, TautError
 from taut.core.timings import stage
 from taut.core.units import length_words
 from taut.explain.process import explain_events
@@ -20,6 +20,7 @@ from taut.explain.tell.result import Explanation, Options
 from taut.explain.walk.running import state_of
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
+from taut.host.machine import OTHER_NUMBERS, has_own_numbers
 from taut.records.convert import convert_events
 from taut.testbed.scratch import Scratch
 
@@ -64,12 +65,15 @@ def explain_window(
     """Trace threads, by core, for a while; give one explanation each, in their order.
 
     `environment` is added to the tracer's own; its records are kept in the folder `within` (None: a
-    temporary one) until they are read. InputError: the duration is none, or above a day. TautError:
-    it failed. KeyboardInterrupt passes after the tracer has ended.
+    temporary one) until they are read. InputError: the duration is none, or above a day.
+    MissingToolError: threads cannot be told in this container. TautError: it failed.
+    KeyboardInterrupt passes after the tracer has ended.
     """
     # taut-trace takes 0 for "until a signal".
     check_length("--duration", duration_ns)
     host = Host()
+    if has_own_numbers(host):
+        raise MissingToolError(f"cannot trace: {OTHER_NUMBERS}")
     with Scratch("explain", within) as folder:
         before = _states(host, threads)
         _trace(threads, folder, duration_ns, environment or {})

@@ -13,6 +13,12 @@ _CONTAINER_FILES = {"/.dockerenv": "docker", "/run/.containerenv": "podman"}
 # The first PID namespace, outside of every container, has this number (PROC_PID_INIT_INO).
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"
 
+OTHER_NUMBERS = (
+    "threads have other numbers in this container than in the kernel's events; start it with "
+    "--pid=host"
+)
+"""Why threads cannot be traced where they have numbers of their own."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -80,7 +86,12 @@ def container(host: Host) -> str | None:
             return word.removeprefix("container=") or "unknown"
     # Nothing names it: a pod of containerd, or an environment only root may read. Where hidepid
     # alone hides the kernel's threads, the namespace is the first.
-    return None if host.link_target(PID_NAMESPACE) in (None, _FIRST_PID_NAMESPACE) else "unknown"
+    return "unknown" if has_own_numbers(host) else None
+
+
+def has_own_numbers(host: Host) -> bool:
+    """Whether threads have other numbers here than in the kernel's events: a PID namespace."""
+    return host.link_target(PID_NAMESPACE) not in (None, _FIRST_PID_NAMESPACE)
 
 
 def _number(text: str | None) -> int:
