@@ -144,6 +144,59 @@ def test_a_thread_that_slept_until_it_was_first_seen_was_not_held_up_before():
     assert found.gaps["start_ns"].to_pylist() == [6 * MS]
 
 
+RECVFROM, SENDTO, KVM_RUN = 45, 44, 16
+
+
+def sleeping_worker(n=200, records_calls=True):
+    """It sleeps for 0.9 ms of each in recvfrom, wakes within half a microsecond, and sends."""
+    trace = MadeTrace().vector(0, 100)
+    for t in range(MS, n * MS, MS):
+        if records_calls:
+            trace.add(t, "syscall_entry", RECVFROM)
+            trace.add(t + 902 * US, "syscall_exit", RECVFROM)
+            trace.add(t + 950 * US, "syscall_entry", SENDTO)
+            trace.add(t + 970 * US, "syscall_exit", SENDTO)
+        trace.switch(t + US, POLLER, 0, SLEEPS)
+        trace.add(t + 900 * US, "wakeup", POLLER, CORE, thread=0)
+        trace.switch(t + 900 * US + 500, 0, POLLER)
+    return trace
+
+
+@pytest.mark.parametrize("records_calls", [True, False])
+def test_system_calls_of_a_program_that_sleeps_are_its_work(records_calls):
+    trace = sleeping_worker(records_calls=records_calls)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    totals = {total.cause: (total.n, total.total_ns) for total in found.gap_totals}
+    assert totals == {"idle-exit": (199, 199 * 500), "timer": (1, 100)}
+
+
+def test_a_virtual_cpu_that_never_sleeps_works_in_its_system_call():
+    """The host sees one KVM_RUN after the other, with an interrupt of its own now and then."""
+    trace = MadeTrace().vector(0, 100).switch(5 * MS, POLLER, HOG, PREEMPTED)
+    trace.switch(6 * MS, HOG, POLLER)
+    for t in range(10 * MS, 100 * MS, 10 * MS):
+        trace.add(t, "syscall_exit", KVM_RUN).add(t + 5 * US, "syscall_entry", KVM_RUN)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    totals = {total.cause: total.total_ns for total in found.gap_totals}
+    assert totals == {"preemption": MS, "timer": 100}
+    assert found.notes[1:] == (
+        "it is in system calls most of the time: they count as its work, not as stalls",
+    )
+
+
+def test_a_system_call_of_a_program_that_polls_is_a_stall():
+    trace = MadeTrace().vector(0, 100).add(10 * MS, "syscall_entry", SENDTO)
+    trace.add(12 * MS, "syscall_exit", SENDTO).vector(20 * MS, 20 * MS + 100)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    assert {t.cause: t.total_ns for t in found.gap_totals} == {"syscall": 2 * MS, "timer": 200}
+
+
 def test_logged_gaps_without_packets_have_their_verdicts_and_senders():
     trace = MadeTrace().call(1_000, 8_000, FLUSH, sent_at=500)
 

@@ -17,7 +17,7 @@ from taut.explain.tell.gaps import gap_totals, worst_gaps
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.contexts import Watched
-from taut.explain.walk.pollers import find_thread, find_workers
+from taut.explain.walk.pollers import find_thread, find_workers, works_in_calls
 from taut.explain.walk.running import ASLEEP
 from taut.explain.walk.timeline import build_timeline
 from taut.records.documents.explanation import CountersMoved
@@ -45,13 +45,18 @@ def explain_events(
     # What slept at either look and never had its core slept in between, until it was woken.
     before = looks[0] if found is not None else looks[0] or looks[1]
     sleeps = found.sleep if found is not None else bool(before & ASLEEP)
-    watched = Watched(core, thread, sleeps=sleeps, before=before)
+    in_calls = not sleeps and works_in_calls(events, core, thread)
+    watched = Watched(core, thread, sleeps=sleeps, before=before, calls_are_work=sleeps or in_calls)
     traced = Traced(events, notes, senders, calibration, options.is_guest)
     verdicts = judge_stalls(watched, traced)
     taker = "firmware" if options.is_guest is False else "a hypervisor or firmware"
     words = [f"stalls from kernel events alone: what {taker} took is not seen"]
     if found is None and sleeps and not len(verdicts.spans):
         words.append("it slept all the time: nobody held it up")
+    if in_calls:
+        words.append(
+            "it is in system calls most of the time: they count as its work, not as stalls"
+        )
     name = Names(notes).thread(thread)
     source = Source(None, Recorded(None, events), notes, (verdicts,))
     return _without_packets(name, source, senders, calibration, options.n_worst, *words)

@@ -253,6 +253,16 @@ def test_a_non_maskable_interrupt_is_carved_out_from_its_end():
     assert net(walked(trace)) == {"timer": 6_000, "nmi": 2_000}
 
 
+def test_of_one_that_sleeps_in_a_system_call_the_sleep_is_no_part_of_it():
+    trace = MadeTrace().add(1_000, "syscall_entry", 45).switch(2_000, POLLER, IDLE, SLEEPS)
+    trace.add(8_000, "wakeup", POLLER, CORE, thread=IDLE).switch(9_000, IDLE, POLLER)
+    trace.add(9_500, "syscall_exit", 45)
+
+    segments = walked(trace, watched=Watched(CORE, POLLER, sleeps=True))
+
+    assert net(segments) == {"syscall": 1_500, "idle-exit": 1_000}
+
+
 def test_a_missing_exit_ends_with_the_next_of_its_kind_or_the_gap():
     trace = MadeTrace().add(1_000, "vector_entry", 0).vector(5_000, 6_000, RESCHEDULE)
     trace.add(7_000, "irq_entry", 24)

@@ -44,6 +44,19 @@ def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers
     return Workers(tuple(sorted(found, key=lambda t: (-ran[t], t))), sleep=not polling)
 
 
+def works_in_calls(events: Events, core: int, thread: int) -> bool:
+    """Whether a thread is in system calls more than half of the time, as a virtual CPU is."""
+    rows = np.flatnonzero(events.of("syscall_entry", "syscall_exit") & (events.thread == thread))
+    if not len(rows):
+        return False
+    own = events.time_ns[_on(events, core)]
+    times = np.concatenate([own[:1], events.time_ns[rows], own[-1:]])
+    is_entry = events.kind[rows] == KIND["syscall_entry"]
+    # One that began before the trace ends with the first event.
+    in_call = np.concatenate([~is_entry[:1], is_entry])
+    return 2 * int(np.diff(times)[in_call].sum()) > _traced_ns(events, core)
+
+
 def busiest_thread(events: Events, core: int) -> int | None:
     """Give the thread that a core's interrupts meet most often: one that polls nearly always is.
 

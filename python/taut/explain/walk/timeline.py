@@ -255,6 +255,7 @@ class _Walk:
         if thread & LOW not in self._threads:
             return
         self._before = 0
+        self.contexts.advance(t)
         if self._off.wake(thread & LOW, core & LOW == self._watched.core):
             self.contexts.pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
