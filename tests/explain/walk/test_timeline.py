@@ -159,6 +159,32 @@ def test_chained_switches_are_named_by_who_ran_not_by_the_first():
     assert words(segments, "workqueue") == {'vmstat_update in "kworker/1:0"/30'}
 
 
+def with_work_in_a_softirq(trace, at, thread):
+    trace.vector(at, at + 200, thread=thread).add(at + 300, "softirq_entry", 6, thread=thread)
+    trace.add(at + 400, "work_entry", VMSTAT, 2, thread=thread)
+    trace.add(at + 800, "work_exit", VMSTAT, 2, thread=thread)
+    return trace.add(at + 900, "softirq_exit", 6, thread=thread)
+
+
+def test_work_that_a_softirq_does_makes_no_worker_of_the_thread_that_it_interrupted():
+    trace = MadeTrace().switch(1_000, POLLER, HOG)
+    with_work_in_a_softirq(trace, 2_000, HOG).switch(9_000, HOG, POLLER)
+
+    segments = walked(trace)
+
+    assert net(segments) == {"preemption": 7_200, "timer": 200, "softirq": 600}
+    assert words(segments, "preemption") == {'"hog"/200'}
+
+
+def test_work_that_a_softirq_does_does_not_end_the_workers_own():
+    trace = MadeTrace().switch(1_000, POLLER, KWORKER)
+    trace.add(1_500, "work_entry", VMSTAT, 1, thread=KWORKER)
+    with_work_in_a_softirq(trace, 2_000, KWORKER)
+    trace.add(8_000, "work_exit", VMSTAT, 1, thread=KWORKER).switch(9_000, KWORKER, POLLER)
+
+    assert net(walked(trace)) == {"workqueue": 7_200, "timer": 200, "softirq": 600}
+
+
 def test_stopped_until_woken_then_whoever_runs():
     trace = MadeTrace().switch(1_000, POLLER, IDLE, STOPPED)
     trace.switch(2_000, IDLE, HOG).switch(3_000, HOG, IDLE)

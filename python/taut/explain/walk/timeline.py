@@ -262,7 +262,7 @@ class _Walk:
 
     def _work_entry(self, t: int, function: int, _: int) -> None:
         task = next((v for v in self._open if v.level == TASK), None)
-        if task is None:
+        if task is None or self._is_interrupted():
             return
         visit = self.contexts.push(WORK, task.cause, "none", t)
         if task.cause.away is Away.OTHER:
@@ -274,7 +274,12 @@ class _Walk:
             visit.detail = task.detail
 
     def _work_exit(self, t: int, _: int, __: int) -> None:
-        self.contexts.leave(WORK, t)
+        if not self._is_interrupted():
+            self.contexts.leave(WORK, t)
+
+    def _is_interrupted(self) -> bool:
+        """Whether work is a softirq's: from 6.9 on these have some (kernel/workqueue.c, WQ_BH)."""
+        return bool(self._open) and self._open[-1].level > WORK
 
     # What the thread does itself.
 
