@@ -241,11 +241,26 @@ def test_an_interrupt_taken_late_by_a_core_that_was_awake_is_nobodys_in_a_guest(
     assert verdict(explained(tmp_path, taken_late)) == ("hypervisor-or-hardware", "C")
 
 
-def test_on_bare_metal_interrupts_were_off(tmp_path):
-    found = explained(tmp_path, taken_late)
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        (0, ("softirqs-off", "C")),
+        (None, ("softirqs-off", "D")),
+        (1, ("smi", "D")),
+    ],
+    ids=["no firmware", "not counted", "firmware"],
+)
+def test_on_bare_metal_interrupts_were_off_unless_firmware_may_have_had_the_core(
+    tmp_path, moved, expected
+):
+    smi = [{"smi": {str(CORE): n}} for n in (7, None if moved is None else 7 + moved)]
+    counters = dict(zip(("before", "after"), smi, strict=True))
+    found = explained(tmp_path, taken_late, counters=counters)
     found = explain_trial(found.source.trial, Options(over="20us", is_guest=False))
 
-    assert verdict(found) == ("softirqs-off", "C")
+    assert verdict(found) == expected
+    is_missing = "the counter of system management interrupts" in found.worst[0].missing
+    assert is_missing == (moved is None)
 
 
 def test_an_interrupt_of_a_device_inside_the_softirq(tmp_path):

@@ -203,14 +203,16 @@ def _regraded(
 
     That an idle core held packets is a guess unless an event says when it was told of them. In a
     guest a wake-up that took far longer than usual may have been the hypervisor's; on bare
-    metal that softirqs were off follows from the core being awake.
+    metal that softirqs were off follows from the core being awake, if firmware did not have it.
     """
+    least = C
     if verdicts.facts.is_guest is False:
         excluded = verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
+        least = D if verdicts.facts.smi is None else C
     else:
         long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
         excluded = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & long
-    grade = np.where(excluded, np.maximum(verdicts.grade, C), verdicts.grade)
+    grade = np.where(excluded, np.maximum(verdicts.grade, least), verdicts.grade)
     if not is_told:
         grade = np.where(verdicts.cause == NUMBER[causes.IDLE_EXIT], D, grade)
     return replace(verdicts, grade=grade)

@@ -237,14 +237,9 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
         words += _missing_events(facts, was_skipped=verdicts.spans.was_skipped(gap))
     if cause is causes.HYPERVISOR_OR_HARDWARE:
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
-        if facts.smi is None:
-            words.append("the counter of system management interrupts")
-        if facts.steal is None:
-            words.append("the counter of stolen time")
     if cause is causes.SMI:
         words.append("when the firmware was called: its counter says at most how often")
-        if facts.smi is None:
-            words.append("the counter of system management interrupts")
+    words += _missing_counters(cause, facts)
     if cause is causes.TRACE_LOST:
         words.append("the events that were lost")
     if bool(verdicts.is_combined[gap]):
@@ -260,6 +255,16 @@ def _missing_events(facts: Facts, *, was_skipped: bool) -> Iterator[str]:
     elif not facts.lacks:
         yield "kernel events: the trace did not run all of that time"
     yield from (f"the kernel's {event}" for event in facts.lacks)
+
+
+def _missing_counters(cause: Cause, facts: Facts) -> Iterator[str]:
+    is_excluded = cause in (causes.HYPERVISOR_OR_HARDWARE, causes.SMI)
+    if cause is causes.SOFTIRQS_OFF:
+        is_excluded = facts.is_guest is False
+    if is_excluded and facts.smi is None:
+        yield "the counter of system management interrupts"
+    if cause is causes.HYPERVISOR_OR_HARDWARE and facts.steal is None:
+        yield "the counter of stolen time"
 
 
 def _counter_words(cause: Cause, facts: Facts) -> str:
