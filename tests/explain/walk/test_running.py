@@ -44,11 +44,12 @@ def test_a_state_of_proc_is_one_of_sched_switch(signal_sent, state):
     assert state_of("") == RUNNABLE
 
 
-def verdict(trace: MadeTrace, throttled_us: int) -> tuple[str, str]:
+def verdict(trace: MadeTrace, throttled_us: int, **trace_json: object) -> tuple[str, str]:
     """Of a gap of a millisecond, when the poller's group was throttled so long."""
 
     gaps = gap_rows((0, 1_000 * US, "noise"))
-    found = explain_gaps(gaps, trace.events(), CORE, notes(**throttled_for(throttled_us)))
+    made = notes(**throttled_for(throttled_us), **trace_json)
+    found = explain_gaps(gaps, trace.events(), CORE, made)
     [row] = found.gaps.select(["cause", "grade"]).to_pylist()
     return row["cause"], row["grade"]
 
@@ -100,6 +101,12 @@ def test_preempted_in_a_system_call_it_is_preempted():
     trace.switch(980 * US, HOG, POLLER).add(990 * US, "syscall_exit", 0)
 
     assert verdict(trace, throttled_us=7)[0] == "preemption"
+
+
+def test_where_its_system_calls_are_not_recorded_it_may_be_in_one():
+    missing = [{"event": "raw_syscalls/sys_enter", "costs": "", "why": "it was not asked for"}]
+
+    assert verdict(off(PREEMPTED), throttled_us=980, missing=missing)[0] == "preemption"
 
 
 def test_a_page_fault_long_ago_is_over_where_no_log_says_when():

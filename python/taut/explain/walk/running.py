@@ -78,7 +78,7 @@ class OffCore:
     def leave(self, state: int, is_in_own_code: bool = False, thread: int = -1) -> None:
         """The thread leaves its core in a state of sched_switch; -1: which one is not known.
 
-        `is_in_own_code`: it was in no system call and no page fault.
+        `is_in_own_code`: it was known to be in no system call and no page fault.
         """
         self.back(thread)
         self.is_off, self._left = True, thread

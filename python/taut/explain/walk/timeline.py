@@ -60,6 +60,8 @@ class _Walk:
         self._senders = senders.of
         self._row = 0
         may_throttle = any(any(throttled_ns(names.notes, one)) for one in watched.threads)
+        lacks_calls = names.notes.lacks("raw_syscalls/")
+        self._calls_known = frozenset(() if lacks_calls else names.notes.watched)
         self._off = OffCore(names, may_throttle, watched.sleeps, not watched.also)
         self.contexts = Contexts(watched, self._off)
         self._open = self.contexts.open
@@ -240,8 +242,10 @@ class _Walk:
         self._run(t, thread, priority)
 
     def _note_left(self, previous: int) -> None:
-        if previous & LOW in self._threads:
-            self._off.leave(previous >> 32, not self._open, previous & LOW)
+        thread = previous & LOW
+        if thread in self._threads:
+            is_in_own_code = not self._open and thread in self._calls_known
+            self._off.leave(previous >> 32, is_in_own_code, thread)
 
     def _end_fault(self, t: int) -> None:
         """End a page fault that no gap ends: the thread returned from it long before it left."""
