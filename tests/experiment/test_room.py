@@ -72,10 +72,10 @@ def test_what_does_not_fit_or_is_followed_is_streamed_through_the_usual_ring(
 
 
 def test_the_buffer_grows_with_the_trial_up_to_a_bound():
-    sizes = [buffer_mib(trial_of(duration=f"{s}s"), 2, 64 * GIB) for s in (1, 10, 60, 86_000)]
+    sizes = [buffer_mib(trial_of(duration=f"{s}s"), 2, 2, 64 * GIB) for s in (1, 10, 60, 86_000)]
 
     assert sizes == sorted(sizes)
-    assert sizes[-1] == buffer_mib(trial_of(duration="1h"), 2, 64 * GIB) == 1024
+    assert sizes[-1] == buffer_mib(trial_of(duration="1h"), 2, 2, 64 * GIB) == 1024
 
 
 @pytest.mark.parametrize(
@@ -88,21 +88,28 @@ def test_the_buffer_grows_with_the_trial_up_to_a_bound():
     ids=["kernel device", "kernel port", "woken"],
 )
 def test_where_the_kernel_handles_each_packet_the_buffer_holds_its_events(device: str):
-    polled = buffer_mib(trial_of(), 2, 64 * GIB)
+    polled = buffer_mib(trial_of(), 2, 2, 64 * GIB)
 
-    woken = buffer_mib(trial_of(device=device), 2, 64 * GIB)
+    woken = buffer_mib(trial_of(device=device), 2, 2, 64 * GIB)
 
     # As many as a NAPI thread has, of 33 bytes each, before the buffer is half full.
     assert (woken - polled) * MIB >= 2 * 11 * 100_000 * 9.3 * 33
 
 
 def test_the_buffers_of_all_cores_stay_below_a_share_of_the_free_memory():
-    assert 2 * buffer_mib(trial_of(duration="1h"), 2, GIB) * MIB <= GIB // 16
-    assert buffer_mib(trial_of(duration="1h"), 2, 0) == 8
+    assert 2 * buffer_mib(trial_of(duration="1h"), 2, 2, GIB) * MIB <= GIB // 16
+    assert buffer_mib(trial_of(duration="1h"), 2, 2, 0) == 8
+
+
+@pytest.mark.parametrize("n_online", [2, 16, 128])
+def test_so_they_do_with_what_every_other_core_has_for_what_it_sends(n_online: int):
+    each = buffer_mib(trial_of(duration="5m"), 2, n_online, 64 * GIB) * MIB
+
+    assert 2 * each + n_online * each // 4 <= 64 * GIB // 16
 
 
 def test_a_trace_that_is_read_anyway_has_the_smallest_buffers():
-    assert buffer_mib(trial_of(trace="tail", duration="1h"), 2, 64 * GIB) == 8
+    assert buffer_mib(trial_of(trace="tail", duration="1h"), 2, 2, 64 * GIB) == 8
 
 
 def test_free_memory_is_what_the_kernel_calls_available(tmp_path: Path):

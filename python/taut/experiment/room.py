@@ -34,6 +34,7 @@ _TAIL_SHARE = 0.01
 
 _BUFFER_MIN_MIB = 8
 _BUFFER_MOST_MIB = 1024
+_BUFFER_PARTS = 4  # dataplane/trace/collector.c, ALL_SHARE
 # Ten times the events of a polling core; fewer than those of a core that forks all the time.
 _EVENTS_PER_SECOND = 20_000
 # Where the kernel handles each packet, of the core that has most: interrupt, softirq, NAPI, wake-up
@@ -108,16 +109,18 @@ def ring_mib(trial: Trial, free: int) -> int:
     return max(mib, RING_MIB) if fits else RING_MIB
 
 
-def buffer_mib(trial: Trial, n_cores: int, free: int) -> int:
+def buffer_mib(trial: Trial, n_cores: int, n_online: int, free: int) -> int:
     """Give the size of the kernel's trace buffer of each of `n_cores`, in MiB.
 
-    A buffer is not read before it is half full. A trace that follows packets reads as these are
-    written, whatever its buffers hold: it has the smallest ones.
+    Each of `n_online` has a part of that besides, for what it does to these cores. A buffer is not
+    read before it is half full. A trace that follows packets reads as these are written, whatever
+    its buffers hold: it has the smallest ones.
     """
     if trial.trace == "tail":
         return _BUFFER_MIN_MIB
     wanted = 2 * _events(trial) * _EVENT_BYTES // MIB + 1
-    most = min(_BUFFER_MOST_MIB, free // SHARE // max(1, n_cores) // MIB)
+    n_parts = max(1, n_cores * _BUFFER_PARTS + n_online)
+    most = min(_BUFFER_MOST_MIB, free // SHARE * _BUFFER_PARTS // n_parts // MIB)
     return max(_BUFFER_MIN_MIB, min(wanted, most))
 
 

@@ -247,8 +247,8 @@ class Testbench:
             _not_traced(known, self._cannot_trace)
             return None
         try:
-            n_cores = len(self._cores.measured)
-            buffer_mib = room.buffer_mib(trial, n_cores, room.free_bytes(Host()))
+            n_cores, n_online = len(self._cores.measured), len(Host().online_cores())
+            buffer_mib = room.buffer_mib(trial, n_cores, n_online, room.free_bytes(Host()))
             wanted = tracing.Wanted(trial.trace, LINKS[trial.device.link].trace_events, buffer_mib)
             tracer = tracing.traced(wanted, self._cores, device, raw, logs, self._scope)
             return stack.enter_context(tracer)
