@@ -91,5 +91,13 @@ def test_without_csd_events_shootdowns_are_counted_by_their_flush():
     assert (n(notes()), n(lacking)) == (2, 1)
 
 
+def test_a_non_maskable_interrupt_counts_once_however_many_handlers_it_ran():
+    trace = MadeTrace()
+    for t in range(0, 10_000, 1_000):
+        trace.add(t + 300, "nmi", 1, 200).add(t + 500, "nmi", 2, 100)
+
+    assert facts(trace, moved(interrupts={"NMI": 10})).agreeing == {"nmi"}
+
+
 def test_a_counter_that_was_not_read_is_not_compared():
     assert facts(MadeTrace().vector(100, 200), notes()).counted == {}

@@ -279,6 +279,16 @@ def test_a_non_maskable_interrupt_is_carved_out_from_its_end():
     assert net(walked(trace)) == {"timer": 6_000, "nmi": 2_000}
 
 
+@pytest.mark.parametrize(("second", "n", "ns"), [(5_600, 1, 2_600), (9_000, 2, 2_400)])
+def test_handlers_of_one_non_maskable_interrupt_are_one(second, n, ns):
+    trace = MadeTrace().add(5_000, "nmi", 1, 2_000).add(second, "nmi", 2, 400)
+
+    segments = walked(trace)
+
+    assert net(segments) == {"nmi": ns}
+    assert np.count_nonzero(segments.visit_class) == n
+
+
 def test_of_one_that_sleeps_in_a_system_call_the_sleep_is_no_part_of_it():
     trace = MadeTrace().add(1_000, "syscall_entry", 45).switch(2_000, POLLER, IDLE, SLEEPS)
     trace.add(8_000, "wakeup", POLLER, CORE, thread=IDLE).switch(9_000, IDLE, POLLER)

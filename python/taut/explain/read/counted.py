@@ -58,6 +58,8 @@ def n_recorded(
         counted = events.of("vector_entry") & np.isin(events.arg0, vectors)
     elif counter in _OF_KINDS:
         counted = events.of(_OF_KINDS[counter])
+    elif counter == "interrupts:NMI":
+        return _n_nmis(events, on_core)
     elif counter == "interrupts:TLB":
         counted = _flushes(events, notes)
     else:
@@ -74,10 +76,15 @@ _OF_VECTORS: Mapping[str, tuple[str, ...]] = {
 
 _OF_KINDS: Mapping[str, str] = {
     "interrupts:devices": "irq_entry",
-    "interrupts:NMI": "nmi",
     "interrupts:MCE": "machine_check",
     "softirqs:any": "softirq_entry",
 }
+
+
+def _n_nmis(events: Events, on_core: Mask) -> int:
+    """Count the non-maskable interrupts: each has every handler run (arch/x86/kernel/nmi.c)."""
+    handlers = events.arg0[events.of("nmi") & on_core]
+    return int(np.unique(handlers, return_counts=True)[1].max(initial=0))
 
 
 def _flushes(events: Events, notes: TraceNotes) -> Mask:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.explain.arrays import Ints, Mask, Numbers, at_or, interval_holding
+from taut.explain.arrays import BEFORE_ALL, Ints, Mask, Numbers, at_or, interval_holding
 from taut.explain.read.events import KIND, LOW, Events, high, low
 from taut.explain.read.names import SOFTIRQS, Names
 from taut.explain.walk.running import ORDINARY
@@ -21,6 +21,10 @@ IDLE = 0
 
 SENT_WITHIN_NS = 10_000
 """A core that does not poll is sent an interrupt within this time of a call queued for it."""
+
+NMI_APART_NS = 1_000
+"""Handlers follow one another within this time in one non-maskable interrupt, which runs them all
+(arch/x86/kernel/nmi.c, nmi_handle)."""
 
 _DELIVERIES = ("rps_trigger_softirq",)  # net/core/dev.c
 _WAKE_CALL = "sched_ttwu_pending"  # kernel/sched/core.c
@@ -237,13 +241,18 @@ def _pairs(events: Events, own: Mask, entries: tuple[str, ...], exits: tuple[str
 
 
 def _nmis(events: Events, own: Mask) -> Layer:
-    """Give the non-maskable interrupts; their events are stamped at the end."""
+    """Give the non-maskable interrupts, each by the handler in it that took longest.
+
+    Their events are stamped at a handler's end.
+    """
     rows = np.flatnonzero(own & events.of("nmi"))
-    end = events.time_ns[rows]
-    start = end - events.arg1[rows].astype(np.int64)
-    if len(rows):
-        start[1:] = np.maximum(start[1:], end[:-1])
-    return Layer(start, end, rows)
+    took, end = events.arg1[rows].astype(np.int64), events.time_ns[rows]
+    start = np.maximum(end - took, np.append(BEFORE_ALL, end)[:-1])
+    fresh = np.append(True, start[1:] - end[:-1] > NMI_APART_NS)[: len(rows)]
+    first = np.flatnonzero(fresh)
+    last = np.append(first[1:], len(rows))[: len(first)] - 1
+    longest = np.lexsort((took, np.cumsum(fresh)))[last]
+    return Layer(start[first], end[last], rows[longest])
 
 
 def turns_on(events: Events, core: int) -> tuple[Layer, Ints]:

@@ -32,6 +32,7 @@ from taut.explain.walk.contexts import (
     of_vector,
     sent_by,
 )
+from taut.explain.walk.layers import NMI_APART_NS
 from taut.explain.walk.running import SLEEPS, OffCore
 from taut.explain.walk.segments import Segments
 
@@ -59,6 +60,7 @@ class _Walk:
         self._watched, self._events, self._names = watched, events, names
         self._senders = senders.of
         self._row = 0
+        self._nmi_ns = -1  # when a handler of a non-maskable interrupt ended last
         may_throttle = any(any(throttled_ns(names.notes, one)) for one in watched.threads)
         lacks_calls = names.notes.lacks("raw_syscalls/")
         self._calls_known = frozenset(() if lacks_calls else names.notes.watched)
@@ -156,11 +158,18 @@ class _Walk:
 
     def _nmi(self, t: int, handler: int, duration_ns: int) -> None:
         # Stamped at its end; no other event can lie inside.
-        start = max(t - duration_ns, self.contexts.last_ns)
+        last_ns = self.contexts.last_ns
+        start = max(t - duration_ns, last_ns)
+        is_next = last_ns == self._nmi_ns and start - last_ns <= NMI_APART_NS
+        if is_next:
+            start = last_ns
         self.contexts.advance(start)
         visit = self.contexts.push(CALL + 1, causes.NMI, "nmi", start)
         visit.detail = self._names.function(handler)
+        if is_next:
+            visit.entry = "none"
         self.contexts.pop(CALL + 1, t)
+        self._nmi_ns = t
 
     # Function calls from other cores.
 
