@@ -145,12 +145,12 @@ static int open_file(struct collector *collector, struct error *error)
 	return err;
 }
 
-static char *read_counters(struct collector *collector)
+static char *read_counters(struct collector *collector, bool is_before)
 {
 	const struct trace_config *config = collector->config;
 
-	return counters_text(
-		&config->cores, config->threads, config->n_threads, collector->throttling);
+	return counters_text(&config->cores, config->threads, config->n_threads,
+		collector->throttling, is_before);
 }
 
 static int flush(struct collector *collector)
@@ -204,7 +204,7 @@ static void begin(struct collector *collector)
 {
 	// Switching events on patched the kernel's code and interrupted every CPU: that is over
 	// before recording begins.
-	collector->before_text = read_counters(collector);
+	collector->before_text = read_counters(collector, true);
 	uint64_t stamp = trace_clock_now(&collector->clock);
 	collector->armed_tsc = collector->clock.is_tsc ? stamp : clock_tsc();
 	for (size_t i = 0; i < collector->n_streams; i++)
@@ -339,7 +339,7 @@ static int finish(struct collector *collector, struct error *error)
 	(void)instance_switch(collector->core, false);
 	(void)instance_switch(collector->all, false);
 	collector->stopped_tsc = clock_tsc();
-	collector->after_text = read_counters(collector);
+	collector->after_text = read_counters(collector, false);
 	// Twice: a source that ran dry in one round is asked again in the next.
 	int err = drain(collector, UINT64_MAX);
 	if (err == 0)

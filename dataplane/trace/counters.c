@@ -216,7 +216,7 @@ static void print_thread(struct json *json, uint32_t thread, struct throttling *
 }
 
 char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_threads,
-	struct throttling *throttling)
+	struct throttling *throttling, bool is_before)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -227,10 +227,15 @@ char *counters_text(const cpu_set_t *cores, const uint32_t *threads, size_t n_th
 		return NULL;
 	json_object(&json, NULL);
 	json_u64(&json, "tsc", clock_tsc());
+	// Reading another core's register interrupts it (arch/x86/lib/msr-smp.c): not between two
+	// readings of how often it was interrupted.
+	if (is_before)
+		print_smi(&json, cores);
 	print_file(&json, "interrupts", "/proc/interrupts", cores, counters_print_rows);
 	print_file(&json, "softirqs", "/proc/softirqs", cores, counters_print_rows);
 	print_file(&json, "steal_jiffies", "/proc/stat", cores, counters_print_steal);
-	print_smi(&json, cores);
+	if (!is_before)
+		print_smi(&json, cores);
 	json_object(&json, "threads");
 	for (size_t i = 0; i < n_threads; i++)
 		print_thread(&json, threads[i], throttling);

@@ -180,13 +180,13 @@ static void steal_is_the_eighth_column(void **state)
 	free(text);
 }
 
-static char *counters_of(uint32_t thread)
+static char *counters_of(uint32_t thread, bool is_before)
 {
 	cpu_set_t none;
 
 	CPU_ZERO(&none);
 	struct throttling *throttling = throttling_create("");
-	char *text = counters_text(&none, &thread, 1, throttling);
+	char *text = counters_text(&none, &thread, 1, throttling, is_before);
 	throttling_destroy(throttling);
 	return text;
 }
@@ -197,15 +197,28 @@ static void a_thread_is_counted_whatever_it_is_called(void **state)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
-		char *text = counters_of((uint32_t)gettid());
+		char *text = counters_of((uint32_t)gettid(), true);
 		const char *faults = strstr(text, "\"minflt\":");
 		assert_non_null(faults);
 		assert_true(strtoull(faults + strlen("\"minflt\":"), NULL, 10) > 10);
 		free(text);
 	}
-	char *text = counters_of(UINT32_MAX);
+	char *text = counters_of(UINT32_MAX, false);
 	assert_non_null(strstr(text, "\"threads\":{\"4294967295\":null}"));
 	free(text);
+}
+
+// Reading another core's register of system management interrupts interrupts that core.
+static void what_reading_firmwares_counter_does_is_not_counted(void **state)
+{
+	for (int is_before = 0; is_before <= 1; is_before++) {
+		char *text = counters_of(UINT32_MAX, is_before);
+		const char *smi = strstr(text, "\"smi\":"),
+			   *interrupts = strstr(text, "\"interrupts\":");
+		assert_true(smi != NULL && interrupts != NULL);
+		assert_int_equal(smi < interrupts, is_before);
+		free(text);
+	}
 }
 
 static void a_fitted_clock_goes_on_in_both_directions(void **state)
@@ -234,6 +247,7 @@ int main(void)
 		cmocka_unit_test(rows_of_counters_are_those_of_the_watched_cores),
 		cmocka_unit_test(steal_is_the_eighth_column),
 		cmocka_unit_test(a_thread_is_counted_whatever_it_is_called),
+		cmocka_unit_test(what_reading_firmwares_counter_does_is_not_counted),
 		cmocka_unit_test(a_fitted_clock_goes_on_in_both_directions),
 	};
 
