@@ -136,6 +136,22 @@ def test_a_reschedule_interrupt_names_its_sender():
 
 
 @pytest.mark.parametrize(
+    ("lost", "is_named"),
+    [({"cpu": 0, "n": 9, "of": "initiators"}, False), ({"cpu": 1, "n": 9, "of": "core"}, True)],
+    ids=lambda value: value["of"] if isinstance(value, dict) else "",
+)
+def test_where_sendings_were_lost_any_may_have_raised_a_reschedule_interrupt(lost, is_named):
+    trace = MadeTrace().vector(2_000, 3_000, RESCHEDULE).send(1_000, TELEMETRY)
+    trace.call(5_000, 6_000, FLUSH, sent_at=4_500)
+
+    segments = walked(trace, lost=[lost])
+
+    assert words(segments, "reschedule") == {'by "telemetry"/4711 on cpu0' if is_named else ""}
+    assert words(segments, "tlb-shootdown") == {'by "telemetry"/4711 on cpu0'}
+    assert np.count_nonzero(segments.visit_joined) == is_named + 2
+
+
+@pytest.mark.parametrize(
     ("priority", "cause"), [(120, "preemption"), (49, "fifo-preemption"), (-1, "fifo-preemption")]
 )
 def test_a_thread_that_runs_instead_is_named_by_its_class(priority, cause):

@@ -12,7 +12,13 @@ from taut.explain.arrays import Ints, Mask, Numbers
 from taut.explain.read.batches import read_batches
 from taut.records import parquet
 from taut.records.documents.json_form import read_document
-from taut.records.documents.trace import TRACE_FILE, CountersAround, CountersRead, TraceDocument
+from taut.records.documents.trace import (
+    LOST_SENDERS,
+    TRACE_FILE,
+    CountersAround,
+    CountersRead,
+    TraceDocument,
+)
 from taut.records.layout import EVENT_KINDS
 from taut.records.tables import EVENTS
 
@@ -107,6 +113,8 @@ class TraceNotes:
     """Where events were recorded; None: trace.json does not say."""
     window_ns: tuple[int, int] | None = None
     """From when to when the trace ran; None: from the first event to the last."""
+    lost_senders: bool = False
+    """Whether events were lost of what other cores do to these: any of them may be a sending."""
     is_partial: bool = False
     """Whether only slow packets were recorded: the others might speak against any verdict."""
 
@@ -189,6 +197,7 @@ def notes_of(trace: TraceDocument) -> TraceNotes:
         watched=tuple(int(thread) for thread in before.threads),
         counters=counters,
         cores=trace.cores,
+        lost_senders=any(one.of == LOST_SENDERS for one in trace.lost or ()),
         window_ns=None
         if trace.armed_ns is None or trace.stopped_ns is None
         else (trace.armed_ns, trace.stopped_ns),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from taut.explain import causes
 from taut.explain.cause import Cause
 from taut.explain.causes import OF_CALL, OF_VECTOR
-from taut.explain.read.events import Events
+from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import Names, vector_name
 from taut.explain.walk.running import OffCore
 from taut.explain.walk.segments import CLASS_NUMBER, SegmentLists
@@ -41,6 +41,9 @@ def sent_by(events: Events, names: Names, row: int, what: str) -> tuple[str, int
     `row`: the event of its sending, -1: not known.
     """
     if row < 0:
+        return what, -1, False
+    # Of a reschedule interrupt it is the only sending there is, which those that are lost belie.
+    if names.notes.lost_senders and events.kind[row] == KIND["ipi_send_for"]:
         return what, -1, False
     thread = int(events.thread[row])
     who = f"by {names.thread(thread)} on cpu{int(events.cpu[row])}"

@@ -8,6 +8,7 @@ from taut.records.documents.json_field import LEFT_OUT, rest
 from taut.records.documents.json_form import JsonObject
 
 TRACE_FILE = "trace.json"
+LOST_SENDERS = "initiators"
 
 PerCore: TypeAlias = Mapping[str, int | None]
 """By core number; None: it could not be read."""
@@ -30,6 +31,7 @@ class EventsLost:
     cpu: int
     n: int
     of: str = ""
+    """`core`: of what happened there; LOST_SENDERS: of what was done there to the watched cores."""
 
 
 @dataclass(frozen=True)
