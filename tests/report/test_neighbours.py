@@ -47,6 +47,13 @@ def test_a_neighbour_is_a_row_with_the_medians_of_its_trials(beside):
     assert len(rows[0]) == len(COLUMNS)
 
 
+@pytest.mark.parametrize(("share", "words"), [(1, "100 %"), (1.04, "104 %"), (14, "1,400 %")])
+def test_one_that_took_several_cores_has_more_than_a_core(beside, share, words):
+    [row] = rows_of(beside(did(share, 10)))
+
+    assert row[2] == words
+
+
 @pytest.mark.parametrize(
     ("written", "words"), [(14_500_000, "14.5 MB"), (1_536_000_000, "1,540 MB")]
 )

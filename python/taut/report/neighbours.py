@@ -48,7 +48,9 @@ def print_neighbours(console: Console, runs: Sequence[AnalysedRun]) -> None:
 def _row(name: str, cores: str, trials: Sequence[NeighbourOfTrial]) -> Iterator[str]:
     yield name
     yield cores
-    yield share_words(median(one.cpu_share for one in trials))
+    share = median(one.cpu_share for one in trials)
+    # All its threads together may take several cores.
+    yield share_words(share) if share <= 1 else f"{digits_of(100 * share)} %"
     yield str(len(trials))
     yield ", ".join(_rates(trials))
     written = median(one.written_bytes for one in trials)

@@ -42,5 +42,5 @@ class NeighbourOfTrial:
 
     @property
     def cpu_share(self) -> float:
-        """The share of one core it took."""
+        """The share of one core it took; above 1 where its threads took several."""
         return self.cpu_ns / self.elapsed_ns if self.elapsed_ns else 0.0
