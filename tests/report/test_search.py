@@ -23,6 +23,7 @@ from taut.report.scene import make_scenes
 from taut.report.search import (
     headline,
     inversion_words,
+    latency_legend,
     names_of,
     read_search,
     rows,
@@ -101,6 +102,38 @@ def test_latency_is_that_of_the_trials_it_names(run, document):
     [variant] = [v for v in run[1].variants if name in v.trials]
     assert found.p50_ns == variant.latency.p50_ns
     assert found.max_ns == variant.latency.max_ns
+    assert found.unsupported_percentiles == variant.doubt.unsupported_percentiles != ()
+    assert found.void_share == variant.void_share > 0
+    assert found.instrument_limited is variant.instrument_limited is False
+
+
+def test_latency_has_the_marks_of_the_results_on_the_page_and_on_the_terminal(run, tmp_path):
+    [at] = made_search().latency
+    at = replace(
+        at,
+        unsupported_percentiles=("p99.9", "p99.99"),
+        void_share=0.021,
+        instrument_limited=True,
+    )
+    document = made_search_document(made_search(latency=(at,)))
+    write(run[0], document)
+    console = Console(width=80, record=True, file=(tmp_path / "out").open("w"))
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+    print_search(document, console, tmp_path / "report.html")
+
+    shown = console.export_text()
+    [row] = [line for line in shown.splitlines() if line.startswith("50 % of ndr")]
+    assert " ".join(row.split()).endswith(" 2.1 % 1 µs 2 µs 3 µs* 4 µs")
+    assert '<td class="num dim">3 µs*</td><td class="num">4 µs</td>' in page
+    assert '<td class="num alert" title="above 1 %' in page
+    for text in (page.replace("&#39;", "'"), " ".join(shown.split())):
+        assert "* rests on fewer than 10 independent packets or stalls" in text
+        assert "above 1 % in a repetition: its tail may be the generator's own." in text
+
+
+def test_latency_that_is_well_known_needs_no_legend():
+    assert latency_legend(made_search()) == []
 
 
 def test_the_headline_says_what_is_only_known_from_below():

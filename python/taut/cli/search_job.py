@@ -94,6 +94,9 @@ def with_latency(document: SearchDocument, analysis: Analysis) -> SearchDocument
                     p99_ns=of.percentiles_ns["p99"],
                     p99_9_ns=of.percentiles_ns["p99.9"],
                     max_ns=of.max_ns,
+                    unsupported_percentiles=variant.doubt.unsupported_percentiles,
+                    void_share=variant.void_share,
+                    instrument_limited=variant.instrument_limited,
                 )
             latency.append(at)
         searches.append(replace(one, latency=tuple(latency)))

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from taut.records.documents.search import SearchDocument
+from taut.report.cells import Cell
 from taut.report.columns import labels, numbers, print_columns, words
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
 from taut.report.search import (
@@ -15,6 +17,7 @@ from taut.report.search import (
     devices_of,
     goal_words,
     inversion_words,
+    latency_legend,
     latency_rows,
     limit_words,
     rows,
@@ -35,7 +38,10 @@ def print_search(document: SearchDocument, console: Console, report: Path) -> No
         if one.latency:
             console.print()
             load, *figures = LATENCY_COLUMNS
-            print_columns(console, [labels(load), *map(numbers, figures)], latency_rows(one))
+            shown = [[_text(cell) for cell in row] for row in latency_rows(one)]
+            print_columns(console, [labels(load), *map(numbers, figures)], shown)
+            for line in latency_legend(one):
+                print_paragraph(console, line, style="dim")
         console.print()
     for goal_found in document.goals:
         print_paragraph(console, goal_words(goal_found), hanging=INDENT)
@@ -43,3 +49,7 @@ def print_search(document: SearchDocument, console: Console, report: Path) -> No
     print_paragraph(console, CAUTION, style="dim")
     print_paragraph(console, f"By {document.method}.", style="dim")
     print_whole(console, f"Report: {report}")
+
+
+def _text(cell: Cell) -> Text:
+    return Text(cell.text, style="bold red" if cell.alert else "dim" if cell.dim else "")

@@ -13,6 +13,7 @@ UNSUPPORTED_MARK = "*"
 UNSUPPORTED = (
     f"rests on fewer than {SUPPORT} independent packets or stalls: says little of the device"
 )
+LIMITED = "above 1 % in a repetition: its tail may be the generator's own"
 NOTHING = "–"
 
 
@@ -120,5 +121,4 @@ def has_losses(row: Variant | WarmUp) -> bool:
 def void(row: Variant) -> Cell:
     """The share of packets the generator itself was late with: their number is about it."""
     limited = bool(row.instrument_limited)
-    note = "above 1 % in a repetition: its tail may be the generator's own" if limited else ""
-    return Cell(share_words(row.void_share), alert=limited, note=note)
+    return Cell(share_words(row.void_share), alert=limited, note=LIMITED if limited else "")

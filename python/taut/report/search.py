@@ -21,10 +21,12 @@ from taut.records.documents.search import (
     STOPPED,
     Goal,
     GoalFound,
+    LatencyAt,
     SearchDocument,
     SearchOfDevice,
 )
 from taut.report import cells
+from taut.report.cells import Cell
 from taut.report.written import read_written
 
 TITLE = "How much it carries"
@@ -32,7 +34,7 @@ FIGURE = "bounds"
 """Id of the figure in the search's section."""
 
 COLUMNS = ("goal", "at least", "below", "forwarded", "")
-LATENCY_COLUMNS = ("load", "rate", "p50", "p99", "p99.9", "max")
+LATENCY_COLUMNS = ("load", "rate", "generator late", "p50", "p99", "p99.9", "max")
 
 LEGEND = (
     "At least: the relevant lower bound, the highest load at which the goal was kept and below "
@@ -198,16 +200,44 @@ def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
     ]
 
 
-def latency_rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
-    """Give a row a share of the bound, as LATENCY_COLUMNS has it."""
+def latency_rows(one: SearchOfDevice) -> list[tuple[Cell, ...]]:
+    """Give a row a share of the bound, as LATENCY_COLUMNS has it, marked as the results are."""
     return [
         (
-            f"{share_words(at.share)} of {at.goal}",
-            cells.rate(at.load_pps),
-            *(cells.time(ns) for ns in (at.p50_ns, at.p99_ns, at.p99_9_ns, at.max_ns)),
+            Cell(f"{share_words(at.share)} of {at.goal}"),
+            Cell(cells.rate(at.load_pps)),
+            _late(at),
+            _percentile(at, "p50", at.p50_ns),
+            _percentile(at, "p99", at.p99_ns),
+            _percentile(at, "p99.9", at.p99_9_ns),
+            Cell(cells.time(at.max_ns)),
         )
         for at in one.latency
     ]
+
+
+def latency_legend(one: SearchOfDevice) -> list[str]:
+    """Say what the marks of these rows mean, where there are any."""
+    rows = latency_rows(one)
+    lines = []
+    if any(cell.dim for row in rows for cell in row):
+        lines.append(f"{cells.UNSUPPORTED_MARK} {cells.UNSUPPORTED}.")
+    if any(cell.alert for row in rows for cell in row):
+        lines.append(f"Generator late {cells.LIMITED}.")
+    return lines
+
+
+def _percentile(at: LatencyAt, name: str, ns: int | None) -> Cell:
+    if ns is None or name not in at.unsupported_percentiles:
+        return Cell(cells.time(ns))
+    return Cell(cells.time(ns) + cells.UNSUPPORTED_MARK, dim=True)
+
+
+def _late(at: LatencyAt) -> Cell:
+    if at.void_share is None:
+        return Cell(cells.NOTHING)
+    note = cells.LIMITED if at.instrument_limited else ""
+    return Cell(share_words(at.void_share), alert=at.instrument_limited, note=note)
 
 
 def goal_words(goal: Goal) -> str:

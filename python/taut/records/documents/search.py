@@ -130,6 +130,12 @@ class LatencyAt:
     p99_ns: int | None = None
     p99_9_ns: int | None = None
     max_ns: int | None = None
+    unsupported_percentiles: tuple[str, ...] = ()
+    """Percentiles with too few independent packets above them."""
+    void_share: float | None = None
+    """Of packets that the generator was late with; None: not analysed yet."""
+    instrument_limited: bool = False
+    """They are more than 1 % of a trial: the tail may be the generator's own."""
 
 
 @dataclass(frozen=True)
