@@ -147,3 +147,17 @@ def test_episodes_that_nobody_looked_for_are_not_said_to_be_none(analysed, tmp_p
     n = len(unknown)
     assert ("episodes in all" in words) == (not every)
     assert f"Not searched: {n} trial{'s' if n > 1 else ''} in which not every packet" in words
+
+
+@pytest.mark.parametrize(("n_states", "is_told"), [(12, False), (13, True)])
+def test_colours_that_two_rows_share_are_told(n_states, is_told, analysed, tmp_path):
+    run, document = analysed
+    floor = next(row for row in document.variants if row.is_floor)
+    variants = tuple(
+        replace(floor, device=replace(floor.device, host=f"state {n}")) for n in range(n_states)
+    )
+
+    page = write_html([(run, replace(document, variants=variants))], tmp_path / "report.html")
+
+    said = "There are fewer colours than rows: 2 of 13 share one with another in the figures"
+    assert (said in page.read_text()) is is_told

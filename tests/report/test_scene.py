@@ -1,9 +1,12 @@
 from dataclasses import replace
 
+import pytest
+
 from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.load import loads_in_order
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
+from taut.report.palette import LIGHT
 from taut.report.scene import list_devices, make_scenes
 
 
@@ -57,6 +60,25 @@ def test_in_more_states_than_there_are_shades_each_label_has_its_own_colour(tmp_
     [scene] = make_scenes([(run, document)], loads_in_order(document.variants))
 
     assert len(set(scene.colours.values())) == len(states)
+
+
+@pytest.mark.parametrize(("n_devices", "n_states"), [(1, 6), (3, 6), (9, 2), (11, 1)])
+def test_no_two_series_have_one_colour_as_long_as_there_are_shades(n_devices, n_states, analysed):
+    _, document = analysed
+    floor = next(row for row in document.variants if row.is_floor)
+    other = next(row for row in document.variants if not row.is_floor and row.load == floor.load)
+    variants = [
+        replace(row, device=replace(row.device, dut=name, host=f"state {state}"))
+        for state in range(n_states)
+        for name, row in [("floor", floor), *((f"device {n}", other) for n in range(n_devices))]
+    ]
+    run = (analysed[0], replace(document, variants=tuple(variants)))
+
+    [scene] = make_scenes([run], loads_in_order(variants))
+
+    assert len(scene.colours) == (n_devices + 1) * n_states
+    assert len(set(scene.colours.values())) == len(scene.colours)
+    assert set(scene.colours.values()) <= set(LIGHT)
 
 
 def test_devices_of_two_runs_carry_the_run(analysed, tmp_path):

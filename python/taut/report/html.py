@@ -1,5 +1,6 @@
 """The report: one HTML file that opens offline; where asked, every figure as SVG and PNG too."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -138,7 +139,7 @@ def _page(
     shown = [_run(*run, *named) for run, *named in zip(runs, names, folders, strict=True)]
     of_trials = trial_names(runs, names)
     left, unreadable = _left_by_commands(shown)
-    others = [*unreadable, *(compared.warnings if compared else ())]
+    others = [*unreadable, *(compared.warnings if compared else ()), *_alike(sections)]
     warnings = _warnings(sections, runs, names, others)
     page = templates().get_template("report.html.j2")
     return page.render(
@@ -261,6 +262,19 @@ def _read_all(
     found = [(run, *_read(run, read)) for run in runs]
     there = [(run, document) for run, document, _ in found if document is not None]
     return there, [why for _, _, why in found if why]
+
+
+def _alike(sections: Sequence[Section]) -> list[str]:
+    """Say so where more rows are drawn than there are colours."""
+    colours = sections[0].scene.colours if sections else {}
+    times = Counter(colours.values())
+    alike = sum(times[token] > 1 for token in colours.values())
+    if not alike:
+        return []
+    return [
+        f"There are fewer colours than rows: {alike} of {len(colours)} share one with another in "
+        "the figures, which name a mark where the pointer rests on it."
+    ]
 
 
 def _warnings(

@@ -113,17 +113,16 @@ def shade(token: str, number: int) -> str:
 
 
 def colour_devices(labels: Mapping[str, bool]) -> dict[str, str]:
-    """Give each label (true: it is a floor) its token; floors are grey, devices never are."""
+    """Give each label (true: it is a floor) its token; floors are grey, devices never are.
+
+    Where all tokens are taken their shades follow; colours repeat when these are taken, too.
+    """
     colours: dict[str, str] = {}
-    n_floors = n_devices = 0
-    for label, is_floor in labels.items():
-        if is_floor:
-            colours[label] = FLOOR_TOKENS[n_floors % len(FLOOR_TOKENS)]
-            n_floors += 1
-        else:
-            colours[label] = DEVICE_TOKENS[n_devices % len(DEVICE_TOKENS)]
-            n_devices += 1
-    return colours
+    for tokens, of_floors in ((FLOOR_TOKENS, True), (DEVICE_TOKENS, False)):
+        of = (label for label, is_floor in labels.items() if is_floor is of_floors)
+        for n, label in enumerate(of):
+            colours[label] = shade(tokens[n % len(tokens)], n // len(tokens))
+    return {label: colours[label] for label in labels}
 
 
 def cause_token(name: str) -> str:

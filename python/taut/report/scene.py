@@ -20,7 +20,7 @@ from taut.core.percentiles import PERCENTILES
 from taut.records.documents.results import TrialResult, Variant
 from taut.records.documents.search import SearchOfDevice
 from taut.records.tables import TRIALS
-from taut.report.palette import N_SHADES, colour_devices, shade
+from taut.report.palette import DEVICE_TOKENS, FLOOR_TOKENS, N_SHADES, colour_devices, shade
 from taut.report.run_names import run_names
 
 Ints = npt.NDArray[np.int64]
@@ -174,7 +174,8 @@ def make_scenes(
 def _colours(devices: Sequence[Device]) -> dict[str, str]:
     own = colour_devices({d.name: d.is_floor for d in devices})
     around = dict.fromkeys(d.row.device.surroundings for d in devices)
-    if len(around) > N_SHADES:
+    # Names that are shades themselves have none left for their surroundings.
+    if len(around) > N_SHADES or not {*own.values()} <= {*FLOOR_TOKENS, *DEVICE_TOKENS}:
         return colour_devices({d.label: d.is_floor for d in devices})
     measured = sorted(around, key=lambda one: [a != b for a, b in zip(one, USUAL, strict=True)])
     return {d.label: shade(own[d.name], measured.index(d.row.device.surroundings)) for d in devices}

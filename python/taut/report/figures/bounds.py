@@ -13,7 +13,7 @@ from taut.report.chart import (
     is_wide,
     layered,
 )
-from taut.report.palette import DEVICE_TOKENS
+from taut.report.palette import colour_devices
 from taut.report.scene import Scene
 from taut.report.search import names_of
 
@@ -41,8 +41,7 @@ class BoundsClosingIn:
             return None
         loads = _shown([float(row["load_pps"]) for row in marks])
         loads += [float(row["load_pps"]) for row in lines]
-        labels = list(dict.fromkeys(str(line["of"]) for line in lines))
-        tokens = {label: DEVICE_TOKENS[n % len(DEVICE_TOKENS)] for n, label in enumerate(labels)}
+        tokens = colour_devices({str(line["of"]): False for line in lines})
         x = alt.X("step:Q", axis=alt.Axis(title="trial", tickMinStep=1, grid=False))
         y = alt.Y("load_pps:Q", axis=_axis(loads), scale=_scale(loads))
         shape = alt.Scale(domain=[_KEPT, _LOST, _HELD_UP], range=["circle", "cross", "triangle-up"])
