@@ -8,7 +8,8 @@ from rich.console import Console
 
 from made_documents import made_search, made_search_document
 from made_run import VARIANTS, make_run
-from taut.analysis.load import loads_in_order
+from taut.analysis.compare import compare_runs
+from taut.analysis.load import load_words, loads_in_order
 from taut.analysis.results import analyse_run
 from taut.cli.search_job import with_latency
 from taut.cli.search_words import print_search
@@ -75,6 +76,20 @@ def test_the_page_opens_with_it_and_shows_loads_of_latency_alone(run, document, 
     assert "no measure of any RFC" in page
     assert "100 kpkt/s, 64 B</h2>" in page
     assert "<h3>200 kpkt/s" not in page
+
+
+def test_the_page_of_two_searches_has_a_table_of_every_pair_that_is_judged(run, document, tmp_path):
+    write(run[0], document)
+    compared = compare_runs(run, run)
+
+    page = write_html([run, run], tmp_path / "report.html", compared).read_text()
+
+    assert {load_words(pair.a.load) for pair in compared.pairs} == {
+        "100 kpkt/s, 64 B",
+        "200 kpkt/s, 64 B",
+    }
+    assert page.count('<caption class="sr">A and B: ') == len(compared.pairs)
+    assert "<h3>200 kpkt/s" in page
 
 
 def test_a_search_without_latency_shows_every_load(run):

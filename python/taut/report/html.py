@@ -92,9 +92,12 @@ def write_html(
         )
     ]
     pairs = compared.pairs if compared else ()
+    # What is claimed is shown, also at loads that a search only passed through.
+    loads = loads_in_order(variants)
+    loads += [of for of in loads_in_order([pair.a for pair in pairs]) if of not in loads]
     scenes = [
         replace(scene, pairs=[pair for pair in pairs if load_of(pair.a) == scene.load])
-        for scene in make_scenes(runs, loads_in_order(variants), names)
+        for scene in make_scenes(runs, loads, names)
     ]
     searches = [
         replace(one, device=f"{one.device} ({name})") if len(runs) > 1 else one
