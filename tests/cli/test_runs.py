@@ -1,11 +1,15 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from made_run import VARIANTS, make_run
+from made_soak import SECOND_NS, course, document, row, segment
 from taut.analysis.results import analyse_run
 from taut.cli.main import run_command
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.soak import SOAK_FILE
 from taut.records.rundir import RunDirectory
 
 
@@ -35,6 +39,54 @@ def test_every_run_says_what_was_found(folder: Path, capsys: pytest.CaptureFixtu
     assert found["raw"]["outcome"] == f"not analysed: taut report {folder / 'raw'}"
     assert found["cut"]["outcome"] == "incomplete: 1 of 2 trials"
     assert found["damaged"]["outcome"].startswith("damaged: ")
+
+
+def outcome_of(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert run_command(["runs", str(run.parent), "--json"]) == 0
+    return str(json.loads(capsys.readouterr().out)["runs"][0]["outcome"])
+
+
+def plan_also(run: Path, *names: str) -> None:
+    """Let a run's manifest begin with trials that were planned before those it has."""
+    manifest = json.loads((run / "manifest.json").read_text())
+    there = sorted(path.name for path in (run / "trials").iterdir())
+    (run / "manifest.json").write_text(json.dumps(manifest | {"order": [*names, *there]}))
+
+
+def test_an_attempt_that_was_repeated_is_not_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1)
+    [whole] = [path.name for path in (run / "trials").iterdir()]
+    plan_also(run, f"900-{whole.partition('-')[2]}")
+
+    assert outcome_of(run, capsys).startswith("not analysed: ")
+
+
+def test_a_repetition_without_a_trial_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1)
+    [whole] = [path.name for path in (run / "trials").iterdir()]
+    plan_also(run, f"900-{whole.partition('-')[2].replace('-r1', '-r2')}")
+
+    assert outcome_of(run, capsys) == "incomplete: 1 of 2 trials"
+
+
+@pytest.mark.parametrize(
+    ("planned_s", "said"),
+    [(600, "not analysed: "), (3_600, "incomplete: 10 min 0 s of 1 h 0 min")],
+)
+def test_a_soak_is_complete_when_all_its_time_was_measured(
+    planned_s: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1)
+    plan_also(run, "900-killed-r1")
+    of = document(course([segment([row(0), row(1)])]))
+    soak = replace(of, planned_ns=planned_s * SECOND_NS)
+    (run / SOAK_FILE).write_text(json.dumps(plain_object(soak)))
+
+    assert outcome_of(run, capsys).startswith(said)
 
 
 @pytest.mark.parametrize("file", ["manifest.json", "trials/*/trial.json"])

@@ -61,7 +61,7 @@ def headline(document: SoakDocument) -> str:
     course = document.course
     of = course.on_time
     said = f"{course.device}: {length_words(course.measured_ns)}"
-    if course.measured_ns < document.planned_ns - 1_000_000_000:
+    if document.is_short:
         said += f" of {length_words(document.planned_ns)}"
     lost = course.counters.get("lost", 0) - course.counters.get("lost_void", 0)
     said += (

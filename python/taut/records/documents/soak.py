@@ -195,3 +195,8 @@ class SoakDocument:
     """Why it ended before its time; None: it did not."""
     notes: tuple[str, ...]
     format: int = SOAK_FORMAT
+
+    @property
+    def is_short(self) -> bool:
+        """Whether less was measured than planned, by more than a second."""
+        return self.course.measured_ns < self.planned_ns - 1_000_000_000
