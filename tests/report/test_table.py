@@ -163,3 +163,49 @@ def test_a_mark_in_a_row_below_a_device_is_explained(analysed):
     [row] = [line for line in text.splitlines() if line.startswith("  its warm-up")]
     assert "*" in row
     assert "* rests on fewer than 10 independent packets" in text
+
+
+def called(analysed, name):
+    """Give a run whose devices, floors apart, have this name."""
+    run, analysis = analysed
+    return run, replace(
+        analysis,
+        **{
+            rows: [
+                one if one.device.is_floor else replace(one, device=replace(one.device, dut=name))
+                for one in getattr(analysis, rows)
+            ]
+            for rows in ("variants", "trials")
+        },
+    )
+
+
+@pytest.mark.parametrize("length", [10, 34, 44, 80])
+def test_a_name_is_wrapped_rather_than_the_tail_left_out(analysed, length):
+    name = ("eager beside the network " * 4)[:length].strip()
+
+    text = printed(called(analysed, name), 80)
+
+    header, below = re.findall("^device  .*\n.*", text, re.MULTILINE)[0].splitlines()
+    assert "p99.9" in header.split()
+    assert below.strip() == "late"
+    assert "No room here for packets, p99.99, p99.9 on time: the report has them." in text
+
+
+def test_a_name_in_one_line_is_worth_more_than_what_the_report_has(analysed):
+    name = "eager beside the disk"
+
+    assert f"\n{name} (memif)  " in printed(called(analysed, name), 100)
+
+
+def test_what_a_name_that_cannot_be_wrapped_leaves_no_room_for_is_told(analysed):
+    text = " ".join(printed(called(analysed, 34 * "x"), 80).split())
+
+    assert "for packets, p99.9, p99.99, generator late, p99.9 on time: the report has them" in text
+
+
+def test_where_no_table_fits_each_row_has_everything(analysed):
+    text = " ".join(printed(called(analysed, 44 * "x"), 80).split())
+
+    assert "No room here" not in text
+    assert re.search(r"x \(memif\): packets [\d,]+, lost .*, p99\.9 on time", text)

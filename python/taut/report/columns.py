@@ -71,8 +71,7 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], room: int) -> list[i
         cells = [_plain(row[at]) for row in shown if len(row) > at]
         widths.append(max(map(len, [*column.title.splitlines(), *cells]), default=0))
         if column.wraps:
-            longest = _longest_word([column.title, *cells])
-            least.append(max(longest, min(widths[-1], _LEAST_WORDS)))
+            least.append(least_of_words([column.title, *cells]))
         else:
             least.append(max(_longest_word([column.title]), *map(len, cells), 0))
     room -= GUTTER * (len(columns) - 1)
@@ -82,6 +81,11 @@ def _widths(columns: Sequence[Column], rows: Sequence[Row], room: int) -> list[i
         widest = max(range(len(widths)), key=lambda at: (widths[at] > least[at], widths[at]))
         widths[widest] -= 1
     return widths
+
+
+def least_of_words(cells: Sequence[str]) -> int:
+    """Give the least width of a column of words with these cells, its title among them."""
+    return max(_longest_word(cells), min(max(map(len, cells)), _LEAST_WORDS))
 
 
 def _is_heading(row: Row, columns: Sequence[Column]) -> bool:

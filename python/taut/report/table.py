@@ -25,7 +25,7 @@ from taut.report.captures import (
     position_words,
 )
 from taut.report.cells import Cell
-from taut.report.columns import GUTTER, numbers, print_columns, words
+from taut.report.columns import GUTTER, least_of_words, numbers, print_columns, words
 from taut.report.effects import print_effects
 from taut.report.energy import energy_words, packages_w
 from taut.report.neighbours import print_neighbours
@@ -63,6 +63,9 @@ COLUMNS: tuple[Column, ...] = (
     Column("generator\nlate", lambda d: cells.void(d.row), rank=2, is_of_generator=True),
     Column("p99.9\non time", lambda d: cells.without_void(d.row), rank=5, is_of_generator=True),
 )
+
+_OF_THE_TAIL = 2
+"""The highest rank of columns without which a reader may take a tail for better than it is."""
 
 
 def print_results(
@@ -179,18 +182,25 @@ def _columns_for(devices: Sequence[Device]) -> list[Column]:
 
 
 def _fitting(devices: Sequence[Device], width: int, wanted: Sequence[Column]) -> list[Column]:
-    """Leave out columns, the least needed first, until the table fits."""
+    """Leave out columns, the least needed first, until the table fits.
+
+    Names are wrapped before the tail goes. Where no table fits each row is a paragraph, with all.
+    """
     columns = list(wanted)
-    widths = {
-        column.title: max(column.width, *(len(t) for d in devices for t in _texts(column, d)))
-        for column in columns
-    }
-    while sum(widths[column.title] + GUTTER for column in columns) > width + GUTTER:
-        least = max(columns, key=lambda column: column.rank)
-        if least.rank == 0:
+    texts = {c.title: [t for d in devices for t in _texts(c, d)] for c in columns}
+    widths = {c.title: max(c.width, *map(len, texts[c.title])) for c in columns}
+    names = columns[0].title
+    least = least_of_words([names, *texts[names]])
+    while columns:
+        last = max(columns, key=lambda column: column.rank)
+        if last.rank <= _OF_THE_TAIL:
+            widths[names] = least
+        if sum(widths[column.title] + GUTTER for column in columns) <= width + GUTTER:
+            return columns
+        if last.rank == 0:
             break
-        columns.remove(least)
-    return columns
+        columns.remove(last)
+    return list(wanted)
 
 
 def _texts(column: Column, device: Device) -> list[str]:
@@ -228,6 +238,9 @@ def _legend(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
             "Recorded without every packet: intervals take packets as independent, which those of "
             "one stall are not. They are too narrow."
         )
+    left_out = [" ".join(c.title.split()) for c in _columns_for(devices) if c not in columns]
+    if left_out:
+        lines.append(f"No room here for {', '.join(left_out)}: the report has them.")
     return lines
 
 
@@ -241,10 +254,8 @@ def _n_packets(devices: Sequence[Device], columns: Sequence[Column]) -> str:
 
 
 def _notes(devices: Sequence[Device], columns: Sequence[Column]) -> list[str]:
-    """Give what is behind the fold: what is known of starred numbers, what can hide, no room."""
-    left_out = [" ".join(c.title.split()) for c in _columns_for(devices) if c not in columns]
-    room = [f"No room here for {', '.join(left_out)}: the report has them."] if left_out else []
-    return [*_known(devices, columns), *_granted(devices), *_energy(devices), *room]
+    """Give what is behind the fold: what is known of starred numbers, what can hide, the power."""
+    return [*_known(devices, columns), *_granted(devices), *_energy(devices)]
 
 
 def _granted(devices: Sequence[Device]) -> list[str]:
