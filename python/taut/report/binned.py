@@ -38,14 +38,18 @@ def draw_bins(scene: Scene, metric: str, title: str, mark_us: float | None = Non
     if least_ns == 0:
         # A log axis has no zero: packets of one burst are drawn at the least there is.
         counts = [(label, np.maximum(values, 1), n) for label, values, n in counts]
-    edges_ns = edges_for(least_ns or 1, greatest_ns)
+    least_ns = least_ns or 1
+    ends_ns = [float(least_ns), float(greatest_ns), *([] if mark_us is None else [1e3 * mark_us])]
+    # Bins and axis are of one kind: the empty bin beside the first may begin at 0.
+    wide = is_wide(min(ends_ns), max(ends_ns))
+    edges_ns = edges_for(least_ns, greatest_ns, wide=wide)
     rows = [row for counted in counts for row in bin_rows(*counted, edges_ns)]
-    return _draw(scene, rows, [label for label, _, _ in counts], title, mark_us)
+    return _draw(scene, rows, [label for label, _, _ in counts], title, mark_us, wide=wide)
 
 
-def edges_for(least_ns: int, greatest_ns: int) -> npt.NDArray[np.float64]:
-    """The lower edges of all bins, an empty one on either side."""
-    if is_wide(least_ns, greatest_ns):
+def edges_for(least_ns: int, greatest_ns: int, *, wide: bool) -> npt.NDArray[np.float64]:
+    """The lower edges of all bins, an empty one on either side; `wide`: of equal ratio."""
+    if wide:
         first = int(np.floor(np.log10(least_ns) * BINS_PER_DECADE)) - 1
         last = int(np.floor(np.log10(greatest_ns) * BINS_PER_DECADE)) + 1
         edges: npt.NDArray[np.float64] = 10 ** (np.arange(first, last + 1) / BINS_PER_DECADE)
@@ -80,6 +84,8 @@ def _draw(
     labels: Sequence[str],
     title: str,
     mark_us: float | None,
+    *,
+    wide: bool,
 ) -> Chart:
     drawn_us = [float(row["from_us"]) for row in rows if row["packets"]]
     drawn_us += [mark_us] if mark_us is not None else []
@@ -89,7 +95,9 @@ def _draw(
     bottom = least / 2
     drawn = [{**row, "share": max(float(row["share"]), bottom)} for row in rows]
     x = alt.X(
-        "from_us:Q", scale=time_scale(low, high, 1 / 1.3, 1.5), axis=time_axis(title, low, high)
+        "from_us:Q",
+        scale=time_scale(low, high, 1 / 1.3, 1.5, wide=wide),
+        axis=time_axis(title, low, high, wide=wide),
     )
     base = alt.Chart(column_data(drawn)).encode(
         x=x,

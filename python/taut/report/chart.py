@@ -106,9 +106,14 @@ def is_wide(least: float, greatest: float) -> bool:
     return 0 < 10 * least < greatest
 
 
-def time_scale(least_us: float, greatest_us: float, below: float, above: float) -> alt.Scale:
-    """Scale an axis of times with room on both sides: factors where it is logarithmic."""
-    if is_wide(least_us, greatest_us):
+def time_scale(
+    least_us: float, greatest_us: float, below: float, above: float, *, wide: bool | None = None
+) -> alt.Scale:
+    """Scale an axis of times with room on both sides: factors where it is logarithmic.
+
+    `wide`: whether it is, where something else depends on it, too.
+    """
+    if is_wide(least_us, greatest_us) if wide is None else wide:
         domain = [least_us * below, greatest_us * above]
         return alt.Scale(type="log", domain=domain, nice=False)
     room = max((greatest_us - least_us) * _LINEAR_ROOM, 1e-3)
@@ -116,9 +121,11 @@ def time_scale(least_us: float, greatest_us: float, below: float, above: float) 
     return alt.Scale(type="linear", domain=domain, nice=False, zero=False)
 
 
-def time_axis(title: str, least_us: float, greatest_us: float) -> alt.Axis:
+def time_axis(
+    title: str, least_us: float, greatest_us: float, *, wide: bool | None = None
+) -> alt.Axis:
     """Label an axis of times in the unit that fits; a logarithmic one has a label each decade."""
-    wide = is_wide(least_us, greatest_us)
+    wide = is_wide(least_us, greatest_us) if wide is None else wide
     more: dict[str, Any] = {"values": decades(least_us, greatest_us)} if wide else {"tickCount": 6}
     return alt.Axis(title=title, labelExpr=LATENCY_LABEL, labelFlush=False, **more)
 
