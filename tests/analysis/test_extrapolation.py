@@ -39,6 +39,14 @@ def test_what_is_expected_of_a_known_distribution_lies_in_the_interval_nearly_al
     assert inside >= said - 1
 
 
+def test_a_long_time_is_written_in_full() -> None:
+    found = episodes()
+
+    answer = extrapolate(found, 120 * HOUR_NS, [1_200 * HOUR_NS], 1, 39)
+
+    assert list(answer.levels_ns) == ["1,200 h"]
+
+
 def test_few_episodes_say_nothing() -> None:
     assert refused(episodes(49)) == "49 episodes; 50 are needed"
     assert refused(episodes(80)) == "40 episodes above a threshold; 50 are needed"

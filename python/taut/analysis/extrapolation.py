@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from taut.analysis.drift import LEAST_ROWS, trend_of
-from taut.core.units import format_ns
+from taut.core.units import digits_of, format_ns
 from taut.records.documents.soak import Beyond
 
 LEAST_EPISODES = 50
@@ -91,7 +91,7 @@ def extrapolate(
             n_episodes=len(tail.above),
         )
     levels = {
-        f"{wanted / _HOUR_NS:.3g} h": _level(tail, wanted / observed_ns, seed, n_simulated)
+        f"{digits_of(wanted / _HOUR_NS)} h": _level(tail, wanted / observed_ns, seed, n_simulated)
         for wanted in wanted_ns
     }
     return Beyond(

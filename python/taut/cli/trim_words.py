@@ -13,7 +13,7 @@ from taut.records.rundir import AS_FOUND, TRIMMED
 from taut.report import cells
 from taut.report.columns import numbers, print_columns, words
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
-from taut.report.trim import last_lines, over_of
+from taut.report.trim import last_lines, median_rows, over_of
 
 _ABOUT = "Medians of the {of} in each state; the sentence above is about their pairs."
 _STYLES = {"helps": "bold green", "harms": "bold red"}
@@ -58,12 +58,8 @@ def print_candidates(candidates: Sequence[RemedyOfTrim], console: Console) -> No
 
 def _print_cells(document: TrimDocument, console: Console) -> None:
     titles = (AS_FOUND, TRIMMED, "trimmed / as found")
-    rows = []
-    for cell in document.cells:
-        before, after = cell.before, cell.after
-        ratio = f"{after / before:.3g}" if before and after else cells.NOTHING
-        rows.append([cell.cell, cells.time(before), cells.time(after), ratio])
-    print_columns(console, [words(document.target), *map(numbers, titles)], rows)
+    columns = [words(document.target), *map(numbers, titles)]
+    print_columns(console, columns, list(median_rows(document)))
 
 
 def _print_causes(document: TrimDocument, console: Console) -> None:

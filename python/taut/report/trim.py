@@ -192,7 +192,7 @@ def _those(group: Group) -> str:
     return f"those for “{group.title}”" if is_asked else "those no cause asks for"
 
 
-def median_rows(trim: Trim) -> Iterator[tuple[str, str, str, str]]:
+def median_rows(trim: TrimDocument) -> Iterator[tuple[str, str, str, str]]:
     """Each device under a load: as found, trimmed, and their ratio."""
     for cell in trim.cells:
         ratio = factor(cell.after / cell.before) if cell.before and cell.after else cells.NOTHING

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from taut.cli.host import effect_job as module
-from taut.cli.host.effect_words import print_effect
+from taut.cli.host.effect_words import _points, print_effect
 from taut.cli.main import run_command
 from taut.core.errors import InputError
 from taut.experiment.cores import Cores
@@ -234,3 +234,11 @@ def test_the_sentence_comes_first_and_all_fits_a_terminal(terminal: Terminal) ->
     assert lines[0].startswith("R24,K04: p99.9 14 times shorter (95 % interval 14 to 14; 11 pairs")
     assert lines[-1] == "Report: runs/effect/report.html"
     terminal.assert_fits(shown)
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [(0.00004, "0.004"), (-0.00002, "-0.002"), (0.05, "5"), (0.12346, "12.3"), (-1e-19, "0")],
+)
+def test_shares_and_their_differences_have_digits_enough(share: float, words: str) -> None:
+    assert _points(share) == words

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from taut.analysis.load import share_words
 from taut.analysis.paired import factor
-from taut.core.units import format_ns
+from taut.core.units import digits_of, format_ns
 from taut.records.documents.effect import EffectDocument, FigureOfEffect, SetOfEffect
 from taut.report import cells
 from taut.report.columns import labels, numbers, print_columns, words
@@ -65,8 +65,9 @@ def _percent(share: float | None) -> str:
 
 
 def _points(share: float) -> str:
-    """A share in percent, or a difference of two in points: two digits after the point."""
-    return f"{100 * share:.2f}"
+    """A share in percent, or a difference of two in points."""
+    # What is left of sums that cancel out is 0, and 0 has no sign.
+    return digits_of(round(100 * share, 7) or 0.0)
 
 
 def _caption(document: EffectDocument) -> str:
