@@ -90,6 +90,7 @@ def test_where_nothing_differs_it_claims_no_more_than_it_may():
         (0.0031, "0.0031"),
         (2.0, "2.00"),
         (12.34, "12"),
+        (99.6, "100"),
         (345.6, "346"),
     ],
 )

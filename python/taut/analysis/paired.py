@@ -45,7 +45,7 @@ def factor(ratio: float) -> str:
     """Write a factor with two or three digits, and as many more as tell it from 1."""
     if ratio < 0.1 or round(ratio, 2) == 1 != ratio:
         return digits_of(ratio, unlike=1)
-    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.2g}" if ratio >= 10 else f"{ratio:.2f}"
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}"
 
 
 def hodges_lehmann(differences: Sequence[float], confidence: float) -> Interval:
