@@ -126,6 +126,7 @@ def _counted(packets: np.ndarray) -> dict[str, int]:
         "void": void,
         "cold": cold,
         "void_cold": void & cold,
+        "lost_void": sent & ~matched & void & ~cold,
     }
     return {name: int(mask.sum()) for name, mask in masks.items()}
 

@@ -162,6 +162,32 @@ static void test_a_lost_packet_is_void_if_nobody_knows_whether_the_ring_was_full
 	assert_int_equal(records[0].flags, PACKET_VOID);
 }
 
+static void test_a_late_packet_is_void_if_a_gap_met_its_arrival(void **state)
+{
+	struct measurement *m = start(RECORD_MODE_ALL);
+	struct packet_record records[6];
+	const uint64_t last_tsc = due_of(0) + 10 + DEADLINE;
+
+	// All arrive past their deadline; the window of each begins 4 ticks after the deadline.
+	send(m, 3);
+	receive(m, 0, DEADLINE + 9);
+	gap(last_tsc + 500, last_tsc + 600);
+	receive(m, 1, DEADLINE + 9); // the gap was over before its arrival window
+	gap(last_tsc + 1900, last_tsc + 2006);
+	receive(m, 2, DEADLINE + 9);
+
+	assert_int_equal(m->counters.late, 3);
+	assert_int_equal(m->counters.lost, 3);
+	assert_int_equal(m->counters.lost_void, 1);
+	assert_int_equal(m->counters.void_, 1);
+	assert_int_equal(finish(m, records, 6), 6);
+	const uint16_t flags[] = {0, PACKET_LATE, 0, PACKET_LATE, PACKET_VOID, PACKET_LATE};
+	for (int i = 0; i < 6; i++)
+		assert_int_equal(records[i].flags, flags[i]);
+	assert_int_equal(records[4].seq, 2);
+	assert_int_equal(records[4].received_tsc, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +201,7 @@ int main(void)
 		cmocka_unit_test(test_a_lost_packet_is_void_if_it_can_have_found_the_ring_full),
 		cmocka_unit_test(
 			test_a_lost_packet_is_void_if_nobody_knows_whether_the_ring_was_full),
+		cmocka_unit_test(test_a_late_packet_is_void_if_a_gap_met_its_arrival),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);
