@@ -144,18 +144,23 @@ def test_of_too_few_repetitions_all_rules_count_for_how_many_it_takes():
     assert all("5 can fail" in gate.said for gate in found)
 
 
+@pytest.mark.parametrize(
+    ("which", "shares"), [(0, "6 % in A, 0 % in B"), (1, "0 % in A, 6 % in B")]
+)
 @pytest.mark.parametrize("fate", ["lost", "unsent"])
-def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate):
+def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate, which, shares):
     gone = {"due": 100_000, fate: 6_000}
 
-    [gate] = gates([device()], [device(warm=gone)])
+    def sides(**changes):
+        return [[device(warm=gone, **changes)] if at == which else [device()] for at in range(2)]
+
+    [gate] = gates(*sides())
 
     assert gate.verdict is NOT_SHOWN
     assert gate.said == (
-        "eager, 100 kpkt/s, 64 B: p99 says nothing: lost or not sent 0 % in A, 6 % in B, "
-        "+10 % allowed"
+        f"eager, 100 kpkt/s, 64 B: p99 says nothing: lost or not sent {shares}, +10 % allowed"
     )
-    both = compared([device()], [device(p99=30, warm=gone)])
+    both = compared(*sides(p99=30))
     assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."
 
 

@@ -169,22 +169,27 @@ def test_rates_alone_tell_loads_apart():
     assert "; bridge at 20 kpkt/s median" in found.sentence
 
 
+@pytest.mark.parametrize(("host", "shares"), [("as found", ("5", "0")), ("trimmed", ("0", "5"))])
 @pytest.mark.parametrize(("n_lost", "is_claimed"), [(5_000, False), (8, True)])
-def test_a_state_that_loses_the_tail_is_not_shorter(n_lost: int, is_claimed: bool):
+def test_nothing_is_claimed_of_the_tail_where_one_state_loses_it(
+    n_lost: int, is_claimed: bool, host: str, shares: tuple[str, str]
+):
     rows = in_turn(ENOUGH)
-    lose(rows, "trimmed", n_lost)
+    lose(rows, host, n_lost)
 
     found = found_of_states(rows)
     assert found is not None
 
     tail = found.sentence.partition("p99.9 ")[2]
+    said = "not shown: {} % lost or not sent before, {} % after".format(*shares)
     assert ("times shorter" in tail) is is_claimed
-    assert ("not shown: 0 % lost or not sent before, 5 % after" in tail) is not is_claimed
+    assert (said in tail) is not is_claimed
 
 
-def test_what_gaps_of_the_generator_lost_is_no_loss_of_a_state():
+@pytest.mark.parametrize("host", ["as found", "trimmed"])
+def test_what_gaps_of_the_generator_lost_is_no_loss_of_a_state(host: str):
     rows = in_turn(ENOUGH)
-    lose(rows, "trimmed", 5_000, void=5_000, lost_void=5_000)
+    lose(rows, host, 5_000, void=5_000, lost_void=5_000)
 
     found = found_of_states(rows)
 
