@@ -7,6 +7,8 @@ import pytest
 
 from taut.explain.tell.result import Explanation, GapTotal
 from taut.host.state import HostState
+from taut.records.documents.trial import InForce
+from taut.trim import stalls
 from taut.trim.stalls import (
     LEAST_NS,
     StallsBench,
@@ -20,6 +22,7 @@ from taut.trim.stalls import (
 from taut.trim.watched import Watch
 
 A, B, C = HostState("as found"), HostState("trimmed"), HostState("kept")
+GONE = InForce(n_changes=2, n_in_force=1, lost=("vm.stat_interval",))
 
 
 def explained(**ns: int) -> Explanation:
@@ -110,3 +113,28 @@ def test_a_pair_of_windows_without_a_figure_is_not_told_of_packets() -> None:
     bench = StallsBench(cast(Watch, SimpleNamespace()), 10**9, seed=1)
 
     assert bench.unusable.startswith("in one state a core has no figure, for events were lost")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(GONE, InForce()), (InForce(), GONE)], ids=["before", "meanwhile"]
+)
+def test_a_window_in_which_its_state_was_gone_has_no_figure(
+    monkeypatch: pytest.MonkeyPatch, before: InForce, after: InForce
+) -> None:
+    in_force = iter([before, after, InForce(), InForce()])
+    states = SimpleNamespace(
+        enter=lambda state: SimpleNamespace(of=lambda *_: []),
+        read_in_force=lambda: next(in_force),
+    )
+    process = SimpleNamespace(threads={1: 100}, check=lambda host: None)
+    watch = SimpleNamespace(process=process, states=states, host=None, environment={}, scratch=None)
+    monkeypatch.setattr(stalls, "explain_window", lambda *_: [explained(timer=5_000)])
+    bench = StallsBench(cast(Watch, watch), 10**9, seed=1)
+
+    spoilt, whole = bench.measure([B], range(2, 4))
+
+    assert (spoilt.figures, whole.figures) == ({}, {"trimmed": {"core 1": 5_000.0}})
+    first, second = bench.windows
+    assert (first.figures, first.causes) == ({}, {})
+    assert first.failure == "not in force any more: vm.stat_interval"
+    assert (second.causes, second.failure) == ({"timer": 5_000.0}, "")
