@@ -38,6 +38,10 @@ def device(driver, link="memif", **more):
 
 
 LOGS = device("taut_forward", stats={"gaps": {"per_packet_ns": 250}})
+HOLDS = device(
+    "taut_forward",
+    stats={"gaps": {"per_packet_ns": 250}, "holds": {"packets": 32, "drain_ns": 100 * US}},
+)
 PROGRAM = device("testpmd", threads=[POLLER])
 SLEEPER = device("command", "veth", threads=[POLLER])
 BRIDGE = device("linux_bridge", "veth", threads=None)
@@ -90,6 +94,7 @@ def stalls_with_packets(found, rows):
 
 CLAIMS = {
     "a logged gap": (LOGS, [(START, END, "forwarder")], None),
+    "a logged gap of a device that holds packets": (HOLDS, [(START, END, "forwarder")], None),
     "a switch that was not noted": (PROGRAM, [], unseen_return),
     "a switch that was not noted, over veth": (
         device("testpmd", "veth", threads=[POLLER]),
@@ -161,10 +166,11 @@ def test_a_work_item_does_not_last_beyond_the_packets_that_came_out(tmp_path):
     assert found.worst[0].gap.end_ns <= BACK + 20 * US
 
 
-def test_what_was_vetoed_is_counted_in_the_document(tmp_path):
+@pytest.mark.parametrize("meta", [LOGS, HOLDS], ids=["logs", "holds packets"])
+def test_what_was_vetoed_is_counted_in_the_document(tmp_path, meta):
     rows = held(normal(3_000), START, BACK)
 
-    trial = write_trial(tmp_path, rows, [(START, END, "forwarder")], ticking(MadeTrace()), LOGS)
+    trial = write_trial(tmp_path, rows, [(START, END, "forwarder")], ticking(MadeTrace()), meta)
     document = as_document(explain_trial(trial, Options(over="20us")))
 
     assert document.vetoed == VetoCounts(device_stalls=1, generator_stalls=0, packets=0)
@@ -190,6 +196,23 @@ def test_an_iteration_may_send_what_it_took_in_at_its_end(tmp_path):
     gaps = [(START, end, "forwarder", n)]
 
     found = explain_trial(write_trial(tmp_path, rows, gaps, trace, LOGS), Options(over="20us"))
+
+    assert found.vetoed.n == 0
+    assert {c.cause for c in found.causes} == {"preemption"}
+
+
+@pytest.mark.parametrize("n_kept", [20, 60])
+def test_an_iteration_may_send_what_was_kept_from_earlier_ones(tmp_path, n_kept):
+    # Two ports kept up to 32 each. It sends all, takes in one packet and is preempted.
+    rows = held(normal(3_000), START, END)
+    kept = [row for row in rows if row["sent_ns"] < START][-n_kept:]
+    for at, row in enumerate(kept):
+        row["received_ns"] = START + 5 * US + 50 * at
+    trace = ticking(MadeTrace()).switch(START + 10 * US, POLLER, HOG, PREEMPTED)
+    trace.switch(END, HOG, POLLER)
+    gaps = [(START, END, "forwarder", 1)]
+
+    found = explain_trial(write_trial(tmp_path, rows, gaps, trace, HOLDS), Options(over="1ms"))
 
     assert found.vetoed.n == 0
     assert {c.cause for c in found.causes} == {"preemption"}
