@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from taut.analysis.drift import trend_of
@@ -143,8 +144,11 @@ def _with_times(one: Kept, trials: dict[str, TrialDirectory]) -> Iterator[Row]:
     if trial is None or not trial.packets.is_file():
         yield from one.segment.rows
         return
-    columns = ["sent_ns", "received_ns"]
+    columns = ["flags", "sent_ns", "received_ns"]
     packets = parquet.read_table(trial.packets, columns=columns).drop_null()
+    # What came again is stamped as its packet was, and not of the row's latencies.
+    own = (packets["flags"].to_numpy() & int(PacketFlag.COLD | EXTRA_RECORD)) == 0
+    packets = packets.filter(pa.array(own))
     latency = pc.subtract(packets["received_ns"], packets["sent_ns"]).to_numpy()
     received = packets["received_ns"].to_numpy() - one.segment.start.warm_up_ns
     order = np.argsort(received, kind="stable")
