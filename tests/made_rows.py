@@ -5,6 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from taut.records.layout import PacketFlag
+
 SCHEMA = pa.schema(
     [
         ("seq", pa.uint64()),
@@ -35,6 +37,17 @@ def row(
         "received_ns": received,
         "flags": flags,
     }
+
+
+def extras(of: dict[str, int | None], received: int) -> list[dict[str, int | None]]:
+    """Beside a packet's own row: its duplicate, stamped as it is, a late one and a stranger."""
+    late, orphan = int(PacketFlag.LATE), int(PacketFlag.ORPHAN)
+    seq, direction = of["seq"] or 0, of["direction"] or 0
+    return [
+        of | {"received_ns": received, "flags": int(PacketFlag.DUPLICATE)},
+        row(seq + 1, -5_000, received, sent=None, flags=late, direction=direction),
+        row(seq + 10**6, -10_000, received, sent=None, flags=orphan, direction=direction),
+    ]
 
 
 def write_rows(folder: Path, rows: list[dict[str, int | None]]) -> Path:

@@ -132,7 +132,6 @@ def make_packets(made: MadeTrial) -> np.ndarray:
     packets["flags"][unsent] |= _bits(PacketFlag.UNSENT)
     duplicates = packets[np.sort(twice)].copy()
     duplicates["received_tsc"] += np.uint64(5_000)
-    duplicates["sent_tsc"] = 0
     duplicates["flags"] |= _bits(PacketFlag.DUPLICATE)
     orphans = np.zeros(made.n_orphans, PACKET)
     orphans["seq"] = n + 10_000 + np.arange(made.n_orphans)

@@ -256,11 +256,12 @@ static void test_each_record_has_its_counters(void **state)
 		{1, 10, 11, no, 0, PACKET_VOID, 0},
 		{2, 20, no, no, 0, PACKET_UNSENT, 0},
 		{3, 30, 31, 35, 1, PACKET_VOID | PACKET_OUT_OF_SEQUENCE, 0},
-		{3, no, no, 99, 0, PACKET_DUPLICATE | PACKET_LATE, 0},
+		{3, 30, 31, 99, 0, PACKET_DUPLICATE, 0}, // stamped as its packet
+		{1, 10, no, 99, 0, PACKET_LATE, 0},
 		{77, no, no, 99, 0, PACKET_ORPHAN | PACKET_COLD, 1},
 	};
 	const struct packet_counts_config config = {1, 1};
-	const struct packet_batch batch = {packets, 6};
+	const struct packet_batch batch = {packets, 7};
 	const uint64_t expected[N_PACKET_COUNTERS] = {3, 2, 1, 1, 1, 2, 1, 1};
 	struct packet_counts *counts;
 	struct error error;
@@ -271,8 +272,9 @@ static void test_each_record_has_its_counters(void **state)
 	assert_int_equal(packet_counts_end(counts, &error), 0);
 	const struct group_counts *group = packet_counts_group(counts, 0, false);
 	assert_memory_equal(group->packets, expected, sizeof(expected));
-	assert_int_equal(group->n_extra, 1);
-	assert_int_equal(group->extra[COUNT_LATE] + group->extra[COUNT_DUPLICATES], 2);
+	assert_int_equal(group->n_extra, 2);
+	assert_int_equal(group->extra[COUNT_LATE], 1);
+	assert_int_equal(group->extra[COUNT_DUPLICATES], 1);
 	assert_int_equal(packet_counts_group(counts, 0, true)->packets[COUNT_MATCHED], 1);
 	assert_int_equal(packet_counts_group(counts, 1, true)->extra[COUNT_ORPHANS], 1);
 	packet_counts_destroy(counts);

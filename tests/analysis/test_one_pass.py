@@ -124,6 +124,9 @@ def made_records(fates, extras, directions):
     for seq, flags in extras:
         record = np.zeros(1, PACKET)
         record["seq"], record["flags"], record["received_tsc"] = seq, int(flags), EPOCH_TSC + seq
+        record["due_tsc"] = EPOCH_TSC + 7_001 * seq
+        if flags == DUPLICATE:
+            record["sent_tsc"] = record["due_tsc"] + seq % 50
         written.append((seq, len(fates) + len(written), record))
     written.sort(key=lambda w: w[:2])
     return np.concatenate([np.zeros(0, PACKET), *(record for _, _, record in written)])

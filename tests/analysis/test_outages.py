@@ -2,7 +2,7 @@
 
 import pytest
 
-from made_rows import row, write_rows
+from made_rows import extras, row, write_rows
 from taut.analysis.outages import Losses, Silence, read_losses, read_silence
 from taut.records.layout import PacketFlag
 
@@ -50,6 +50,7 @@ def test_a_device_that_let_packets_pass_had_recovered_before_the_generator_stood
         row(5, 50, None),
         row(n_back + 6, 10 * n_back + 60, None, flags=VOID),
     )
+    rows += extras(rows[6], 10 * n_back)  # What comes twice passed once.
 
     assert read_losses(write_rows(tmp_path, rows), 30).recovery_ns == expected
 
@@ -74,6 +75,16 @@ def test_a_device_that_does_not_come_back_has_no_time(tmp_path):
     rows = [row(n, 10 * n, 10 * n + 3 if n < 40 else None) for n in range(100)]
 
     assert read_silence(write_rows(tmp_path, rows)) == Silence(None, 60)
+
+
+def test_what_comes_again_or_from_elsewhere_ends_no_silence_and_begins_no_run(tmp_path):
+    rows = [row(n, 10 * n, None if 30 <= n < 45 else 10 * n + 3) for n in range(100)]
+    rows += extras(rows[29], received=370)
+    packets = write_rows(tmp_path, rows)
+
+    assert read_silence(packets) == Silence(160, 15)
+    # Of the overload until 400 ns after the first departure it lost ten.
+    assert read_losses(packets, 400) == Losses(10, 5, 40)
 
 
 @pytest.mark.parametrize("flags", [0, COLD])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from made_rows import row, write_rows
+from made_rows import extras, row, write_rows
 from taut.analysis.reordering import Reordering, read_reordering, reordering_of
 from taut.records.layout import PacketFlag
 
@@ -90,3 +90,10 @@ def test_directions_are_apart_and_the_warm_up_is_left_out(tmp_path):
     rows[0]["flags"] = int(PacketFlag.COLD)
 
     assert read_reordering(write_rows(tmp_path, rows)) == Reordering(3, 2, (2,))
+
+
+def test_further_records_of_packets_are_no_arrivals(tmp_path):
+    rows = [row(seq, seq, 100 + n) for n, seq in enumerate([1, 3, 2, 4, 5])]
+    received = [one for each in rows for one in (each, *extras(each, each["received_ns"]))]
+
+    assert read_reordering(write_rows(tmp_path, received)) == Reordering(1, 1, (1,))

@@ -1,6 +1,6 @@
 """Tagged packets: chosen by their time, whatever became of them."""
 
-from made_rows import row, write_rows
+from made_rows import extras, row, write_rows
 from taut.analysis.tags import Tags, read_tags
 from taut.records.layout import PacketFlag
 
@@ -32,7 +32,7 @@ def test_a_tag_that_is_lost_is_counted_and_no_other_takes_its_place(tmp_path):
 
 def test_what_came_twice_and_what_was_not_sent_is_no_tag(tmp_path):
     rows = [row(0, 0, 5), row(1, 10, None, sent=None), row(1, 10, 99, flags=DUPLICATE)]
-    path = write_rows(tmp_path, [*rows, row(2, 20, 27)])
+    path = write_rows(tmp_path, [*rows, row(2, 20, 27), *extras(row(2, 20, 27), 98)])
 
     assert read_tags(path, 10, 30, 1) == Tags([7], 0)
     assert read_tags(path, 100, 200, 3) == Tags([], 0)

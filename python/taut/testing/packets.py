@@ -55,8 +55,14 @@ def packet(
 
 
 def extra(seq: int, flags: int, received_ns: int = 99_000) -> dict[str, int | None]:
-    """A row beyond a packet's first receipt: late, duplicate or orphan."""
-    return packet(seq, flags=flags) | {"sent_ns": None, "received_ns": received_ns}
+    """A row beyond a packet's first receipt: late, duplicate or orphan.
+
+    Of these the generator knows only of a duplicate's packet when it was sent.
+    """
+    row = packet(seq, flags=flags)
+    if not flags & DUPLICATE:
+        row["sent_ns"] = None
+    return row | {"received_ns": received_ns}
 
 
 def write_packets(path: Path, rows: Iterable[Mapping[str, int | None]]) -> Path:
