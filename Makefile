@@ -70,9 +70,9 @@ tidy: build ## clang-tidy over the data plane (a minute or two)
 	@devtools/setup.sh lint
 	@devtools/tidy $(BUILD)
 
-# An emulated guest keeps one core busy, hardly two: two at a time. In the order of the files: those
-# that are traced first, side by side. Then by themselves those in which a device polls (`alone`):
-# beside another guest their virtual CPUs are away for most of the time.
+# An emulated guest keeps one core busy, hardly two: two at a time, in the order of the files. Then by
+# themselves those that are disturbed and traced and those in which a device polls (`alone`): beside
+# another guest their virtual CPUs are away for most of the time.
 GUEST_TESTS = $(VENV)/pytest tests/acceptance $(PYTEST_ARGS)
 # What narrows them may leave none of either kind.
 OR_NONE = $(if $(PYTEST_ARGS),|| [ $$? = 5 ])

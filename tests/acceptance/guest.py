@@ -47,8 +47,10 @@ _FILESYSTEM_MODULES = (
     "fs/ext4/ext4.ko",
 )
 _DISK_BYTES = 32 << 20
-# Emulated, init is reached after some 5 s and all is done after 40.
-_TO_INIT_S, _KVM_TO_INIT_S, _TO_END_S = 60, 6, 400
+# Emulated, init is reached after some 5 s and all is done after 40. What is disturbed and traced
+# (guest_trace.py) may take 600 on half a core: twice as long for that, two minutes until the tracer
+# is armed, and 4 causes x 12 tries of 2 s, which take some 6 s more each to start and to end.
+_TO_INIT_S, _KVM_TO_INIT_S, _TO_END_S = 60, 6, 800
 
 RUN_COMMANDS = """
 for command in {commands}/*; do

@@ -40,6 +40,8 @@ MANY = 20
 _RATE = "50/s"
 # An emulated poller looks at the clock every few hundred nanoseconds.
 _THRESHOLD_NS = 3_000
+# Twice what it takes at most (below).
+_ARMED_WITHIN_S = 120
 # Of the threads watched: numbers are given out in order, and these are the next.
 _AHEAD = 100
 
@@ -52,10 +54,15 @@ grep -q isolcpus= /proc/cmdline || exit 0
 next=$(sh -c 'echo $$')
 taut-trace --cores {core} --threads $(seq -s, $next $((next + {ahead}))) --out /out/traced &
 trace=$!
-for try in $(seq 300); do
-	[ -s /out/trace.err ] && grep -q armed /out/trace.err && break
+for try in $(seq {armed_within_s}0); do
+	grep -q armed /out/trace.err && break
 	sleep 0.1
 done
+if ! grep -q armed /out/trace.err; then
+	kill -TERM $trace
+	echo "taut-trace was not ready after {armed_within_s} s: nothing was disturbed" >&2
+	exit 1
+fi
 for cause in {causes}; do
 	name=${{cause%%:*}}
 	for try in $(seq 12); do
@@ -104,6 +111,7 @@ def command(core: str) -> str:
         causes=" ".join(CAUSES.values()),
         rate=_RATE,
         threshold_ns=_THRESHOLD_NS,
+        armed_within_s=_ARMED_WITHIN_S,
         ahead=_AHEAD,
         enough=2 * MANY,
     )

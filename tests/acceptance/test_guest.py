@@ -54,8 +54,9 @@ DETAILS = {
 pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.guest,
+    pytest.mark.alone,
     pytest.mark.root,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(guest.missing_programs() is not None, reason=str(guest.missing_programs())),
 ]
 
