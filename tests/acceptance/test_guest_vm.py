@@ -38,6 +38,8 @@ from taut.testbed.scope import default_base
 from waiting import wait_for
 
 STALL_S = 0.02
+TRIAL_S = 12
+"""So long that both stalls lie in it where the machine, or the guest's shell, takes seconds."""
 SPEC = """
 name = "vm"
 duration = "{duration}"
@@ -97,13 +99,15 @@ class Planted(Alone):
 
     @contextmanager
     def generating(self, generator: int, raw: Path) -> Iterator[None]:
-        del generator, raw
-        thread = threading.Thread(target=self._plant)
+        del generator
+        thread = threading.Thread(target=self._plant, args=(raw,))
         thread.start()
         yield
         thread.join()
 
-    def _plant(self) -> None:
+    def _plant(self, raw: Path) -> None:
+        # The last file that is opened before the first packet is due.
+        wait_for("the generator's records", (raw / "packets.bin").exists)
         for whose, stall in ((HOST, self._stop_qemu), (GUEST, self._stop_in_guest)):
             time.sleep(1.2)
             start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
@@ -149,7 +153,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     planted = Planted()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vm, "Guests", Watched)
-        plan = plan_of('parameters = "recommended"')
+        plan = plan_of('parameters = "recommended"', "poll", f"{TRIAL_S}s")
         with measuring(plan, out, beside=planted, wait=True) as session:
             session.run(plan)
     (folder,) = (out / "trials").iterdir()
@@ -159,6 +163,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
         whose: tuple(_by_packets(document, moment) for moment in times)
         for whose, times in planted.at_ns.items()
     }
+    for whose in (HOST, GUEST):
+        assert whose in at_ns, f"no stall was planted as one of {whose}: see the thread's exception"
+        start_s, end_s = (round(moment_ns / 1e9, 3) for moment_ns in at_ns[whose])
+        said = f"{whose}: planted from {start_s} to {end_s} s of a trial of {TRIAL_S} s"
+        assert start_s > 0 and end_s < TRIAL_S, said
     stalls = stalls_of_guest(folder, document)
     assert stalls is not None
     return Measured(folder, document, at_ns, stalls)
