@@ -40,6 +40,7 @@ from waiting import wait_for
 STALL_S = 0.02
 TRIAL_S = 12
 """So long that both stalls lie in it where the machine, or the guest's shell, takes seconds."""
+NAP_NS = 100_000_000
 SPEC = """
 name = "vm"
 duration = "{duration}"
@@ -274,7 +275,7 @@ def test_its_interrupts_are_counted_beside_the_hosts(measured: Measured) -> None
 
 
 def test_a_device_sleeps_until_its_card_interrupts_trial_after_trial(tmp_path: Path) -> None:
-    plan = plan_of('parameters = "recommended"', "interrupt", "1s", repetitions=2)
+    plan = plan_of('parameters = "recommended"', "interrupt", "2s", repetitions=2)
 
     with measuring(plan, tmp_path / "run", wait=True) as session:
         session.run(plan)
@@ -287,10 +288,10 @@ def test_a_device_sleeps_until_its_card_interrupts_trial_after_trial(tmp_path: P
     assert document.generator is not None
     sent, received = (document.generator.counters[name] for name in ("sent", "received"))
     assert 0 < sent == received == report["ports"][0]["rx"]
-    # Without a packet it naps ten times a second at most (forwarder/wait.h).
-    naps = report["duration_ns"] // 100_000_000
-    assert report["sleep"]["n"] > naps + 50
-    assert report["sleep"]["total_ns"] > report["duration_ns"] / 2
+    # How often, and for how much of the time, is for the host to say. But a nap that nothing ends
+    # lasts so long at least (forwarder/wait.h), and one alone may have ended by the signal to stop.
+    asleep = report["sleep"]
+    assert 0 < asleep["total_ns"] < (asleep["n"] - 1) * NAP_NS
 
 
 def test_a_guest_that_does_not_boot_shows_its_console(tmp_path: Path) -> None:
