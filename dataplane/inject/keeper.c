@@ -14,6 +14,8 @@ static _Noreturn void keep(int fd, void (*put_back)(void *arg), void *arg)
 	sigset_t all;
 	char word = 0;
 
+	// Not in the group that `kill -9 %1` and `timeout -s KILL` end with us.
+	(void)setsid();
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	ssize_t n = read(fd, &word, 1);
