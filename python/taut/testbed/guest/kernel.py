@@ -51,6 +51,8 @@ _KEPT = (
     "*/ethernet/intel/igb/*",
 )
 _WHOLE = ".whole"
+# What tar says, and fails, for what a flavour does not have: the cloud's has no driver of a card.
+_OF_MISSING = (": Not found in archive", ": Exiting with failure status due to previous errors")
 
 
 @dataclass(frozen=True)
@@ -111,19 +113,23 @@ def _unpack(package: str, folder: Path) -> None:
     folder.mkdir(parents=True)
     _run(["apt-get", "download", package], folder)
     (archive,) = folder.glob("*.deb")
-    unpack = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE)
-    # It fails for what a flavour does not have, as the cloud's has no driver of a card.
-    subprocess.run(
-        ["tar", "-x", "--wildcards", *_KEPT],
-        cwd=folder,
-        stdin=unpack.stdout,
-        stderr=subprocess.DEVNULL,
-        check=False,
-    )
-    unpack.wait()
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as deb:
+        tar = subprocess.run(
+            ["tar", "-x", "--warning=none", "--wildcards", *_KEPT],
+            cwd=folder,
+            env={**os.environ, "LC_ALL": "C"},
+            stdin=deb.stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    said = [line for line in tar.stderr.splitlines() if not line.endswith(_OF_MISSING)]
+    if said or tar.returncode not in (0, 2) or deb.returncode != 0:
+        why = said[0] if said else "tar or dpkg-deb was ended, maybe for want of memory"
+        raise TautError(f"guest: {package}: cannot be unpacked into {folder}: {why}")
     archive.unlink()
     if not list(folder.glob("boot/vmlinuz-*")):
-        raise TautError(f"guest: {package}: holds no kernel; is {folder} on a full disk?")
+        raise TautError(f"guest: {package}: holds no kernel")
     (folder / _WHOLE).write_text(" ".join(_KEPT))
 
 
