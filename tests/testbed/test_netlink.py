@@ -30,6 +30,21 @@ def test_a_namespace_that_cannot_be_made_leaves_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_namespace_that_somebody_else_removes_meanwhile_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(_: str) -> list[str]:
+        (tmp_path / "taut-ab12-gen").unlink()
+        raise FileNotFoundError
+
+    (tmp_path / "taut-ab12-gen").touch()
+    monkeypatch.setattr(netlink, "NETNS_FOLDER", tmp_path)
+    monkeypatch.setattr(netlink, "links", gone)
+    monkeypatch.setattr(netns, "remove", lambda name: (tmp_path / name).unlink())
+
+    netlink.remove_namespace("taut-ab12-gen")
+
+
 @pytest.mark.root
 def test_a_file_that_names_no_namespace_goes_with_its_run(tmp_path: Path) -> None:
     netlink.NETNS_FOLDER.mkdir(exist_ok=True)

@@ -3,12 +3,14 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from taut.core.errors import InputError, TautError
+from taut.core.held import hold
 from taut.testbed import cleanup
 from taut.testbed.owner import read_owner
 from taut.testbed.scope import RunScope
@@ -186,6 +188,24 @@ def test_a_run_whose_folder_somebody_removed_says_so(tmp_path: Path) -> None:
         shutil.rmtree(scope.folder)
         with pytest.raises(TautError, match="somebody removed the folder"):
             scope.make_temp(tmp_path / "x")
+
+
+def test_of_two_that_clean_up_at_once_the_second_waits_and_looks_again(tmp_path: Path) -> None:
+    (tmp_path / ".new-ab12-999999999-1").mkdir()
+    removed: list[str] = []
+    second = threading.Thread(target=lambda: removed.extend(cleanup.clean(tmp_path)))
+    first = hold(tmp_path, os.O_DIRECTORY)
+    assert first is not None
+    try:
+        second.start()
+        second.join(0.5)
+        assert second.is_alive()
+        (tmp_path / ".new-ab12-999999999-1").rmdir()
+    finally:
+        os.close(first)
+    second.join(60)
+
+    assert removed == []
 
 
 def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:

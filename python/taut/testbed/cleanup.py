@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from taut.core.held import hold
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import carriers, kill_carriers
 from taut.testbed.control_groups import remove_groups
@@ -34,7 +35,15 @@ def clean(base: Path) -> list[str]:
 
     InputError where others may write to `base`: what is deleted must not be their choice.
     """
-    return [line for folder in dead_runs(base) for line in remove_run(folder)]
+    if not dead_runs(base):
+        return []
+    # Two that clean up at once would remove the same things: the second waits, and looks again.
+    held = hold(base, os.O_DIRECTORY)
+    try:
+        return [line for folder in dead_runs(base) for line in remove_run(folder)]
+    finally:
+        if held is not None:
+            os.close(held)
 
 
 def dead_runs(base: Path) -> list[Path]:

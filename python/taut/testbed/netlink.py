@@ -66,7 +66,8 @@ def remove_namespace(name: str) -> None:
         for link in links(name):
             if link != "lo":
                 remove_link(link, name)
-    netns.remove(name)
+    with suppress(FileNotFoundError):  # Who cleans up at the same time was faster.
+        netns.remove(name)
 
 
 def _opened(namespace: str | None) -> "IPRoute":
