@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -206,6 +207,39 @@ def test_of_two_that_clean_up_at_once_the_second_waits_and_looks_again(tmp_path:
     second.join(60)
 
     assert removed == []
+
+
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [
+        ("find_groups", lambda run_id: [Path(f"/sys/fs/cgroup/taut-{run_id}-c0")]),
+        ("run_processes", lambda _: [4711]),
+        ("netlink.namespaces", lambda run_id: [f"taut-{run_id}-gen"]),
+    ],
+)
+def test_what_does_not_go_keeps_the_runs_folder_for_the_next_cleanup(
+    name: str,
+    left: Callable[[str], list[object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cleanup, "_remove_network", lambda _: [])
+    monkeypatch.setattr(cleanup, "remove_groups", lambda _: [])
+    with RunScope(tmp_path) as scope, monkeypatch.context() as patched:
+        patched.setattr(f"taut.testbed.cleanup.{name}", lambda *_: left(scope.id))
+        assert cleanup.remove_run(scope.folder) == []
+        assert read_owner(scope.folder) is not None
+
+    assert not scope.folder.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_not_told_as_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".new-ab12-999999999-1").mkdir()
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+
+    assert cleanup.clean(tmp_path) == []
 
 
 def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Remove what runs left: what a killed `taut` made is found by the run's id and undone.
 
 The order matters: processes first (they hold the rest), the run's folder last (it says what there
-is to undo: after a cleanup that was killed halfway, the next one does the rest).
+is to undo: after a cleanup that was killed halfway, or gave up, the next one does the rest).
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from taut.core.held import hold
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import carriers, kill_carriers
-from taut.testbed.control_groups import remove_groups
+from taut.testbed.control_groups import find_groups, remove_groups
 from taut.testbed.owner import (
     OWNER_FILE,
     HugepageGrant,
@@ -77,7 +77,10 @@ def is_alive(folder: Path) -> bool:
 
 
 def remove_run(folder: Path) -> list[str]:
-    """Undo one run, whoever owns it; a thing that is already gone is no error."""
+    """Undo one run, whoever owns it; a thing that is already gone is no error.
+
+    What does not go keeps the folder, for the next cleanup to try again.
+    """
     owner = read_owner(folder)
     removed: list[str] = []
     if owner is not None:
@@ -87,10 +90,17 @@ def remove_run(folder: Path) -> list[str]:
         removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)
         removed += _give_back_hugepages(folder, owner)
-    if folder.exists():
+    if folder.exists() and not (owner is not None and _has_more(owner.run_id)):
         shutil.rmtree(folder, ignore_errors=True)
-        removed.append(f"folder {folder}")
+        removed += [] if folder.exists() else [f"folder {folder}"]
     return removed
+
+
+def _has_more(run_id: str) -> bool:
+    """Whether there is still something that nothing but the run's id leads to."""
+    of_run = f"taut-{run_id}-"
+    is_named = any(name.startswith(of_run) for name in netlink.namespaces())
+    return is_named or bool(find_groups(f"{of_run}*")) or bool(run_processes(run_id))
 
 
 def run_processes(run_id: str) -> list[int]:
