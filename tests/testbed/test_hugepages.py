@@ -36,21 +36,59 @@ def test_pages_are_added_and_given_back(nr: Path) -> None:
 
 def test_pages_others_added_stay(nr: Path) -> None:
     ours = hugepages.take(hugepages.plan_grant(64, nr))
-    theirs = hugepages.take(hugepages.plan_grant(32, nr))
+    theirs = hugepages.take(hugepages.plan_grant(32, nr, [ours]))
 
     hugepages.give_back(hugepages.plan_return(ours, [theirs]))
 
     assert _count(nr) == 42
 
 
-def test_never_below_what_others_hold(nr: Path) -> None:
+@pytest.mark.parametrize("count", [5, 40, 512], ids=["below", "between", "above"])
+@pytest.mark.parametrize("meanwhile", [0, 32], ids=["alone", "with another run"])
+def test_the_count_that_an_administrator_set_stays(nr: Path, count: int, meanwhile: int) -> None:
     ours = hugepages.take(hugepages.plan_grant(64, nr))
-    nr.write_text("40\n")  # the administrator took some away
-    theirs = HugepageGrant(str(nr), before=0, asked=32, added=32)
+    others = [hugepages.take(hugepages.plan_grant(meanwhile, nr, [ours]))]
+    nr.write_text(f"{count}\n")
 
-    hugepages.give_back(hugepages.plan_return(ours, [theirs]))
+    hugepages.give_back(hugepages.plan_return(ours, others))
 
-    assert _count(nr) == 32
+    assert _count(nr) == count
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["in turn", "in reverse"])
+def test_what_was_taken_after_an_administrator_is_given_back(
+    nr: Path, order: tuple[int, int]
+) -> None:
+    first = hugepages.take(hugepages.plan_grant(64, nr))
+    nr.write_text("512\n")
+    grants = [first, hugepages.take(hugepages.plan_grant(32, nr, [first]))]
+    assert _count(nr) == 512 + 32
+
+    hugepages.give_back(hugepages.plan_return(grants[order[0]], [grants[order[1]]]))
+    hugepages.give_back(hugepages.plan_return(grants[order[1]]))
+
+    assert _count(nr) == 512
+
+
+def test_a_grant_of_an_older_taut_is_given_back(nr: Path) -> None:
+    nr.write_text("74\n")
+
+    hugepages.give_back(hugepages.plan_return(HugepageGrant(str(nr), 10, asked=64, added=64)))
+
+    assert _count(nr) == 10
+
+
+def test_where_all_pages_are_of_runs_they_are_given_back(nr: Path) -> None:
+    """A state of the host was left since: what was found when they were taken is gone."""
+    nr.write_text("512\n")
+    first = hugepages.take(hugepages.plan_grant(64, nr))
+    second = hugepages.take(hugepages.plan_grant(32, nr, [first]))
+    nr.write_text(f"{64 + 32}\n")
+
+    hugepages.give_back(hugepages.plan_return(first, [second]))
+    hugepages.give_back(hugepages.plan_return(second))
+
+    assert _count(nr) == 0
 
 
 def test_killed_before_the_pages_were_taken_gives_nothing_back(nr: Path) -> None:
@@ -87,7 +125,7 @@ def base(tmp_path: Path, nr: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A base folder whose runs take their pages from `nr`."""
     locked, plan_grant = hugepages.locked, hugepages.plan_grant
     monkeypatch.setattr(hugepages, "locked", lambda: locked(nr))
-    monkeypatch.setattr(hugepages, "plan_grant", lambda n, path=nr: plan_grant(n, path))
+    monkeypatch.setattr(hugepages, "plan_grant", lambda n, **more: plan_grant(n, nr, **more))
     monkeypatch.setattr(hugepages, "may_change", lambda: True)
     (tmp_path / "base").mkdir()
     return tmp_path / "base"
@@ -103,8 +141,8 @@ def _run(base: Path, name: str, grant: HugepageGrant) -> Path:
 def test_a_killed_return_is_finished_after_another_run_gave_its_own_back(
     base: Path, nr: Path
 ) -> None:
-    first = hugepages.take(hugepages.plan_grant(64, nr))
-    second = hugepages.take(hugepages.plan_grant(64, nr))
+    first = hugepages.take(hugepages.plan_grant(64))
+    second = hugepages.take(hugepages.plan_grant(64, others=[first]))
     # A cleanup of the first died between its plan and the write.
     killed = _run(base, "aaaa", hugepages.plan_return(first, [second]))
     other = _run(base, "bbbb", second)
@@ -140,6 +178,34 @@ def test_pages_that_come_back_are_lent_again_until_the_run_ends(base: Path, nr: 
         assert _count(nr) == 10 + 100
 
     assert _count(nr) == 10
+
+
+def test_a_run_says_that_its_pages_stay_because_somebody_else_set_their_number(
+    base: Path, nr: Path
+) -> None:
+    warned: list[str] = []
+    with RunScope(base, warned.append) as scope:
+        scope.add_hugepages(64)
+        nr.write_text("512\n")
+
+    assert _count(nr) == 512
+    assert warned == [
+        "gave back none of 64 hugepages: somebody else has changed their number, now 512"
+    ]
+
+
+def test_pages_that_stay_are_told_where_a_dead_runs_things_are_removed(
+    base: Path, nr: Path
+) -> None:
+    killed = _run(base, "aaaa", hugepages.take(hugepages.plan_grant(64)))
+    nr.write_text("512\n")
+
+    removed = cleanup.remove_run(killed)
+
+    assert removed == [
+        "none of 64 hugepages: somebody else has changed their number, now 512",
+        f"folder {killed}",
+    ]
 
 
 def test_guests_one_after_the_other_share_their_pages(base: Path, nr: Path, tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def measuring(
         measuring_into(run.path),
         _remove_refused_run(run),
         cores_held(host, plan.spec, wait=wait, waiting=progress.warned) as cores,
-        RunScope() as scope,
+        RunScope(warn=progress.warned) as scope,
     ):
         with stage("leftovers"):
             leftovers.clean(scope.base, host)

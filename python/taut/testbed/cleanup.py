@@ -6,7 +6,7 @@ is to undo: after a cleanup that was killed halfway, or gave up, the next one do
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -76,10 +76,11 @@ def is_alive(folder: Path) -> bool:
     return owner.is_alive()
 
 
-def remove_run(folder: Path) -> list[str]:
+def remove_run(folder: Path, kept: Callable[[str], None] | None = None) -> list[str]:
     """Undo one run, whoever owns it; a thing that is already gone is no error.
 
-    What does not go keeps the folder, for the next cleanup to try again.
+    What does not go keeps the folder, for the next cleanup to try again. `kept` is called for what
+    is no more to be given back; without it, that is told with what was removed.
     """
     owner = read_owner(folder)
     removed: list[str] = []
@@ -89,7 +90,7 @@ def remove_run(folder: Path) -> list[str]:
         removed += _remove_network(owner.run_id)
         removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)
-        removed += _give_back_hugepages(folder, owner)
+        removed += _give_back_hugepages(folder, owner, kept or removed.append)
     if folder.exists() and not (owner is not None and _has_more(owner.run_id)):
         shutil.rmtree(folder, ignore_errors=True)
         removed += [] if folder.exists() else [f"folder {folder}"]
@@ -163,7 +164,7 @@ def _remove_marked(path: Path, run_id: str) -> bool:
     return not path.exists()
 
 
-def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
+def _give_back_hugepages(folder: Path, owner: Owner, kept: Callable[[str], None]) -> list[str]:
     if not owner.hugepages or not owner.booted_here() or not hugepages.may_change():
         return []
     removed = []
@@ -173,21 +174,32 @@ def _give_back_hugepages(folder: Path, owner: Owner) -> list[str]:
         current = read_owner(folder)
         while current is not None and current.hugepages:
             *rest, grant = current.hugepages
-            plan = hugepages.plan_return(grant, _held_by_others(folder))
+            plan = hugepages.plan_return(grant, [*rest, *_held_by_others(folder)])
             current = replace(current, hugepages=(*rest, plan)).write(folder)
             hugepages.give_back(plan)
             current = replace(current, hugepages=tuple(rest)).write(folder)
             if plan.asked > 0:
                 removed.append(f"{plan.asked} hugepages")
+            elif grant.added:
+                kept(
+                    f"none of {grant.added} hugepages: somebody else has changed their number, "
+                    f"now {plan.before}"
+                )
     return removed
 
 
-def settle_hugepages(base: Path) -> None:
-    """Settle the grants of all who died amid a change; under the lock, before the next change."""
+def settle_hugepages(base: Path) -> list[HugepageGrant]:
+    """Settle the grants of all who died amid a change, and give all that there are.
+
+    Under the lock, before the next change.
+    """
+    grants: list[HugepageGrant] = []
     for folder, owner in _grantees(base):
         settled = tuple(hugepages.settle(grant) for grant in owner.hugepages)
         if settled != owner.hugepages:
             replace(owner, hugepages=settled).write(folder)
+        grants += settled
+    return grants
 
 
 def _held_by_others(folder: Path) -> list[HugepageGrant]:

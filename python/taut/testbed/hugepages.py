@@ -1,7 +1,8 @@
 """Hugepages of 2 MB, added while the machine runs and given back.
 
 Pages are always added. Free ones that are there are not used: they belong to somebody who reserved
-them, maybe another run whose program is just about to map them.
+them, maybe another run whose program is just about to map them. Nor are pages given back where the
+count is not what runs have made of it: then an administrator has set it, and it is theirs.
 """
 
 import fcntl
@@ -33,9 +34,17 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
         yield
 
 
-def plan_grant(n_pages: int, path: Path = NR_HUGEPAGES) -> HugepageGrant:
-    """Describe the grant that is about to be taken; goes into owner.json before take()."""
-    return HugepageGrant(str(path), before=_read(path), asked=n_pages, added=None)
+def plan_grant(
+    n_pages: int, path: Path = NR_HUGEPAGES, others: Sequence[HugepageGrant] = ()
+) -> HugepageGrant:
+    """Describe the grant that is about to be taken; goes into owner.json before take().
+
+    `others` have been taken and not been given back; settled.
+    """
+    now = _read(path)
+    bases = sorted({other.base for other in others})
+    found = next((base for base in bases if now == _left_by(others, base)), now)
+    return HugepageGrant(str(path), before=now, asked=n_pages, added=None, found=found)
 
 
 def take(grant: HugepageGrant) -> HugepageGrant:
@@ -43,7 +52,7 @@ def take(grant: HugepageGrant) -> HugepageGrant:
     path = Path(grant.path)
     path.write_text(f"{grant.before + grant.asked}\n", encoding="ascii")
     added = max(0, _read(path) - grant.before)
-    return HugepageGrant(grant.path, grant.before, grant.asked, added)
+    return replace(grant, added=added)
 
 
 def settle(grant: HugepageGrant) -> HugepageGrant:
@@ -59,21 +68,31 @@ def settle(grant: HugepageGrant) -> HugepageGrant:
 
 
 def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
-    """Plan to give a settled grant back: the pages that were added, never those of other runs.
+    """Plan to give a settled grant back: all pages that were added, or `asked` is 0.
 
-    The plan has the form of a grant, so that `settle` also completes a cleanup that was killed:
-    after the write no page lies above `before`.
+    They are given back where the count is what runs made of the one that was found, or all theirs
+    (what was found was a state of the host that has been left since). The plan has the form of a
+    grant, so that `settle` also completes a cleanup that was killed: after the write no page lies
+    above `before`.
     """
     now = _read(Path(grant.path))
-    held = sum(other.added or 0 for other in others)
-    n_pages = max(0, min(grant.added or 0, now - held))
-    return HugepageGrant(grant.path, before=now - n_pages, asked=n_pages, added=None)
+    held = (grant, *others)
+    is_as_left = now in (_left_by(held, grant.base), sum(one.added or 0 for one in held))
+    n_pages = (grant.added or 0) if is_as_left else 0
+    return HugepageGrant(
+        grant.path, before=now - n_pages, asked=n_pages, added=None, found=grant.base
+    )
 
 
 def give_back(plan: HugepageGrant) -> None:
     """Carry out what plan_return() planned."""
     if plan.asked > 0:
         Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
+
+
+def _left_by(grants: Sequence[HugepageGrant], base: int) -> int:
+    """Give the count that those of the grants leave which found the same."""
+    return base + sum(grant.added or 0 for grant in grants if grant.base == base)
 
 
 def _read(path: Path) -> int:

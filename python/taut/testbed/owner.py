@@ -26,6 +26,12 @@ class HugepageGrant:
     before: int
     asked: int
     added: int | None
+    found: int | None = None  # what of `before` no run had added; None: by a taut without this
+
+    @property
+    def base(self) -> int:
+        """What the count is without the pages that runs have added."""
+        return self.before if self.found is None else self.found
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ namespaces and links their name, DPDK its file prefix. cleanup.py finds them by 
 import os
 import secrets
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +32,11 @@ _ID_LENGTH = 4
 class RunScope:
     """Context manager; leaving it undoes what was made through it, as cleanup would."""
 
-    def __init__(self, base: Path | None = None) -> None:
+    def __init__(
+        self, base: Path | None = None, warn: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """`warn` is called at the end with what is not given back, and why."""
+        self._warn = warn
         self.base = default_base() if base is None else base
         self.id = "".join(secrets.choice(_ID_CHARACTERS) for _ in range(_ID_LENGTH))
         self.folder = self.base / self.id
@@ -60,7 +64,7 @@ class RunScope:
         traceback: TracebackType | None,
     ) -> None:
         with stage("cleaning up"):
-            cleanup.remove_run(self.folder)
+            cleanup.remove_run(self.folder, lambda words: self._warn(f"gave back {words}"))
         self._owner = None
 
     @contextmanager
@@ -106,8 +110,8 @@ class RunScope:
         if n_pages <= 0 or not hugepages.may_change():
             return 0
         with hugepages.locked():
-            cleanup.settle_hugepages(self.base)
-            grant = hugepages.plan_grant(n_pages)
+            others = cleanup.settle_hugepages(self.base)
+            grant = hugepages.plan_grant(n_pages, others=others)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))
