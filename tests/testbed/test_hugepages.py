@@ -1,4 +1,5 @@
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -178,6 +179,23 @@ def test_pages_that_come_back_are_lent_again_until_the_run_ends(base: Path, nr: 
         assert _count(nr) == 10 + 100
 
     assert _count(nr) == 10
+
+
+def test_a_run_whose_folder_somebody_removed_gives_its_pages_back(base: Path, nr: Path) -> None:
+    with RunScope(base) as scope:
+        scope.add_hugepages(64)
+        shutil.rmtree(scope.folder)
+
+    assert _count(nr) == 10
+
+
+def test_pages_that_another_gave_back_are_not_given_back_twice(base: Path, nr: Path) -> None:
+    with RunScope(base) as scope:
+        scope.add_hugepages(64)
+        cleanup.remove_run(scope.folder)
+        nr.write_text("40\n")
+
+    assert _count(nr) == 40
 
 
 def test_a_run_says_that_its_pages_stay_because_somebody_else_set_their_number(

@@ -1,6 +1,7 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -189,6 +190,27 @@ def test_a_run_whose_folder_somebody_removed_says_so(tmp_path: Path) -> None:
         shutil.rmtree(scope.folder)
         with pytest.raises(TautError, match="somebody removed the folder"):
             scope.make_temp(tmp_path / "x")
+
+
+@pytest.mark.parametrize("gone", ["owner.json", "its folder", "the base"])
+def test_a_run_whose_folder_somebody_removed_undoes_what_it_made(tmp_path: Path, gone: str) -> None:
+    temporary = tmp_path / ".tmp-000"
+    with RunScope(tmp_path / "base") as scope:
+        scope.make_temp(temporary)
+        child = subprocess.Popen(["sleep", "1000"], env={**os.environ, **scope.environment})
+        while not cleanup.run_processes(scope.id):  # until the kernel shows its environment
+            pass
+        if gone == "owner.json":
+            (scope.folder / gone).unlink()
+        else:
+            shutil.rmtree(scope.folder if gone == "its folder" else scope.base)
+
+    try:
+        assert child.wait(10) == -signal.SIGKILL
+    finally:
+        child.kill()
+    assert not temporary.exists()
+    assert not scope.folder.exists()
 
 
 def test_of_two_that_clean_up_at_once_the_second_waits_and_looks_again(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from taut.core.cpus import CpuSet
 from taut.core.errors import TautError
 from taut.core.timings import stage
 from taut.testbed import cleanup, hugepages, netlink
-from taut.testbed.owner import Owner, owner_of, temporary_mark
+from taut.testbed.owner import OWNER_FILE, Owner, owner_of, temporary_mark
 from taut.testbed.program import Place
 from taut.testbed.run_folder import default_base, make_private
 
@@ -64,6 +64,7 @@ class RunScope:
         traceback: TracebackType | None,
     ) -> None:
         with stage("cleaning up"):
+            self._write_again()
             cleanup.remove_run(self.folder, lambda words: self._warn(f"gave back {words}"))
         self._owner = None
 
@@ -164,6 +165,13 @@ class RunScope:
         if self._owner is None:
             raise RuntimeError("RunScope is used outside its `with` block")
         return self._owner
+
+    def _write_again(self) -> None:
+        """Name anew what there is to undo where somebody removed the folder that did."""
+        if not (self.folder / OWNER_FILE).exists():
+            make_private(self.base)
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            self._owned.write(self.folder)
 
     def _write(self, owner: Owner) -> None:
         try:
