@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from taut.cli import doctor_job as module
 from taut.cli.doctor import doctor
 from taut.cli.main import run_command
+from taut.core.errors import TautError
 from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
@@ -65,6 +66,22 @@ def test_clean_says_what_it_removed(app: typer.Typer, tmp_path: Path) -> None:
 
     assert "removed folder" in result.stdout
     assert not (tmp_path / "ab12").exists()
+
+
+def test_what_could_not_be_put_back_hides_nothing_of_the_report(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> list[str]:
+        raise TautError("stat_interval: changed by somebody else meanwhile")
+
+    (tmp_path / "ab12").mkdir()
+    monkeypatch.setattr(leftovers, "_dead", lambda _: ["run cd34"])
+    monkeypatch.setattr(leftovers, "_put_back", refuse)
+
+    result = CliRunner().invoke(app, ["--clean", "--json"])
+
+    assert json.loads(result.stdout)["removed"] == [f"folder {tmp_path / 'ab12'}"]
+    assert str(result.exception) == "stat_interval: changed by somebody else meanwhile"
 
 
 def test_what_dead_programs_left_is_named_then_removed(app: typer.Typer, kernel: Path) -> None:

@@ -1,5 +1,6 @@
 """What dead tauts left is named before it is removed: the host's settings, folders of runs."""
 
+import errno
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -8,19 +9,24 @@ from pathlib import Path
 import pytest
 
 from host_tree import POLL, TreeWriter, put, tree
-from taut.core.errors import InputError
+from taut.core.errors import InputError, TautError
 from taut.experiment import leftovers
+from taut.host.apply import Wish, apply_changes
 from taut.host.host import Host
-from taut.host.state import HostState, HostStates, holders
+from taut.host.setting import Change
+from taut.host.settings import FileSetting
+from taut.host.state import HostState, HostStateError, HostStates, holders
 from taut.testbed import cleanup
 from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
 
+TIMEOUT = "/proc/sys/kernel/hung_task_timeout_secs"
 FILES = {
     "/etc/machine-id": "me\n",
     "/proc/sys/kernel/random/boot_id": "now\n",
     "/proc/sys/vm/stat_interval": "1\n",
+    TIMEOUT: "120\n",
 }
 NOBODY = 999_999_999
 """No process: the kernel numbers none so high."""
@@ -97,6 +103,67 @@ def test_a_journal_of_another_machine_does_not_hide_the_rest(base: Path, tmp_pat
     assert leftovers.find(base, host) == [f"folder {base / 'cccc'}"]
     assert f"folder {base / 'cccc'}" in leftovers.clean(base, host)
     assert not (base / "cccc").exists()
+
+
+@pytest.fixture
+def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """A host that two dead runs changed; a setting of the first somebody else changed since."""
+    monkeypatch.setattr(leftovers, "_dead", holders)
+    monkeypatch.setattr(leftovers, "Writer", TreeWriter)
+    host = changed_by(f"run ab12, {DEAD}, in here", tmp_path / "host")
+    second = Change(FileSetting(TIMEOUT, "number"), "600")
+    apply_changes(host, TreeWriter(host), [Wish("X", second)], holder=f"run cd34, {DEAD}, in here")
+    put(host.root, "/proc/sys/vm/stat_interval", "7\n")
+    return host
+
+
+def test_a_setting_that_somebody_else_changed_keeps_nothing_else_from_being_undone(
+    base: Path, refused: Host
+) -> None:
+    for name in ("cccc", "dddd"):
+        (base / name).mkdir()
+    failed: list[str] = []
+
+    removed = leftovers.clean(base, refused, failed.append)
+
+    (why,) = failed
+    assert why.startswith("/proc/sys/vm/stat_interval: changed by somebody else meanwhile")
+    assert refused.read(TIMEOUT) == "120"
+    assert removed == [
+        "1 settings of the host, put back",
+        *(f"folder {base / name}" for name in ("cccc", "dddd")),
+    ]
+
+
+def test_who_is_to_change_the_host_learns_at_the_end_that_it_is_not_as_found(
+    base: Path, refused: Host
+) -> None:
+    (base / "cccc").mkdir()
+
+    with pytest.raises(HostStateError, match="changed by somebody else"):
+        leftovers.clean(base, refused)
+
+    assert refused.read(TIMEOUT) == "120"
+    assert list(base.iterdir()) == []
+
+
+def test_a_run_that_cannot_be_undone_keeps_no_other_from_it(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove_run(folder: Path) -> list[str]:
+        if folder.name == "dddd":
+            return [f"folder {folder}"]
+        raise OSError(errno.EBUSY, "Device or resource busy", folder.name)
+
+    for name in ("bbbb", "cccc", "dddd"):
+        (base / name).mkdir()
+    monkeypatch.setattr(cleanup, "remove_run", remove_run)
+    failed: list[str] = []
+
+    assert cleanup.clean(base, failed.append) == [f"folder {base / 'dddd'}"]
+    assert [words[-6:] for words in failed] == ["'bbbb'", "'cccc'"]
+    with pytest.raises(TautError, match=r"busy: 'bbbb'; .* busy: 'cccc'$"):
+        cleanup.clean(base)
 
 
 @pytest.mark.parametrize(

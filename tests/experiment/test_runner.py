@@ -339,6 +339,32 @@ def test_a_run_that_changes_the_host_is_refused_beside_another(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("in_states", [False, True])
+def test_a_host_that_cannot_be_put_back_stops_only_who_changes_it(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_states: bool
+):
+    monkeypatch.setattr("taut.testbed.scope.default_base", lambda: tmp_path / "base")
+    monkeypatch.setattr(runner, "cores_held", lambda *_, **__: nullcontext(CORES))
+    for part in ("remove_leftovers", "sweep"):
+        monkeypatch.setattr(leftovers, part, list)
+    monkeypatch.setattr(leftovers, "_dead", lambda _: ["run ab12"])
+
+    def refuse(*_: object) -> list[str]:
+        raise TautError("changed by somebody else meanwhile")
+
+    def begins(_: Host) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(leftovers, "_put_back", refuse)
+    monkeypatch.setattr(runner, "refuse_partition", begins)
+
+    with (
+        pytest.raises(TautError if in_states else KeyboardInterrupt),
+        measuring(plan, tmp_path / "run", in_states=in_states),
+    ):
+        pass
+
+
 def test_what_a_dead_run_left_of_a_trial_goes_before_the_next_measures(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

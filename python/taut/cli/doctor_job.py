@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from rich.console import Console
 
+from taut.core.errors import TautError
 from taut.core.plugins import lack
 from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
@@ -36,14 +37,20 @@ _COLOURS = {"yes": "green", "limited": "yellow", "no": "red"}
 
 
 def report_machine(*, clean: bool, as_json: bool) -> bool:
-    """Say what this machine can do; `clean` removes what crashes left. False: a need is unmet."""
+    """Say what this machine can do; `clean` removes what crashes left. False: a need is unmet.
+
+    TautError: something of it could not be removed or put back.
+    """
+    failed: list[str] = []
     # First, because killed processes free what they hold.
-    removed = leftovers.clean(default_base(), Host()) if clean else []
+    removed = leftovers.clean(default_base(), Host(), failed.append) if clean else []
     report = examine(removed)
     if as_json:
         print(json.dumps(plain(report), indent=1))
     else:
         _print(report)
+    if failed:
+        raise TautError("; ".join(failed))
     return not any(c.is_required and c.status == Status.NO for c in report.capabilities)
 
 

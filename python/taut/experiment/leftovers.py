@@ -7,6 +7,7 @@ is counted in, and a program that still runs in a cpuset would keep it.
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from taut.core.errors import InputError
@@ -35,12 +36,19 @@ def find(base: Path, host: Host) -> list[str]:
     return [*changed, *folders, *map(str, find_leftovers()), *find_dead()]
 
 
-def clean(base: Path, host: Host) -> list[str]:
+def clean(base: Path, host: Host, failed: Callable[[str], None] | None = None) -> list[str]:
     """Undo every run below `base` whose owner is dead, and all else of dead ones; say what.
 
-    TautError: a setting of the host was changed by somebody else since.
+    What fails, as a setting of the host that was changed by somebody else since, keeps nothing else
+    from it: `failed` is called with why; without it, that is raised at the end.
     """
-    return [*put_host_back(host), *cleanup.clean(base), *remove_leftovers(), *sweep()]
+    parts = (
+        lambda: put_host_back(host, failed),
+        lambda: cleanup.clean(base, failed),
+        remove_leftovers,
+        sweep,
+    )
+    return cleanup.take_all(parts, failed)
 
 
 def changed_by_others(host: Host) -> list[str]:
@@ -88,17 +96,19 @@ def free_to_change(
         yield
 
 
-def put_host_back(host: Host) -> list[str]:
+def put_host_back(host: Host, failed: Callable[[str], None] | None = None) -> list[str]:
     """Undo what dead runs changed of the host's settings; say what.
 
-    TautError: a setting was changed by somebody else since.
+    TautError: a setting was changed by somebody else since, and there is no `failed` to be told.
     """
-    done = []
-    for holder in _dead(host):
-        done += cleanup.kill_processes(_run_of(holder).removeprefix("run "))
-        report = take_back(host, Writer(host), holder)
-        if report.restored:
-            done.append(f"{len(report.restored)} settings of the host, put back")
+    return cleanup.take_all([partial(_put_back, host, holder) for holder in _dead(host)], failed)
+
+
+def _put_back(host: Host, holder: str) -> list[str]:
+    done = cleanup.kill_processes(_run_of(holder).removeprefix("run "))
+    report = take_back(host, Writer(host), holder)
+    if report.restored:
+        done.append(f"{len(report.restored)} settings of the host, put back")
     return done
 
 

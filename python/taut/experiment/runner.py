@@ -160,13 +160,13 @@ def measuring(
         cores_held(host, plan.spec, wait=wait, waiting=progress.warned) as cores,
         RunScope(warn=progress.warned) as scope,
     ):
+        changes_host = plan.spec.changes_host or in_states
         with stage("leftovers"):
-            leftovers.clean(scope.base, host)
+            leftovers.clean(scope.base, host, None if changes_host else progress.warned)
             remove_unfinished(run)
         refuse_partition(host)
-        if plan.spec.changes_host or in_states:
-            refuse_applied(host)
-            refuse_others(host.online_cores())
+        if changes_host:
+            _refuse_beside_others(host)
         holder = leftovers.holder_of(scope.id)
         situation = partial(situation_of, host, cores, plan.spec)
         states = HostStates(host, Writer(host), situation, holder, progress.warned)
@@ -193,6 +193,12 @@ def measuring(
             for warning in warnings:
                 progress.warned(warning)
             yield Session(run, scope, cores, states, progress, bench.measure)
+
+
+def _refuse_beside_others(host: Host) -> None:
+    """InputError: what others have changed, or measure, and this run is to change the host."""
+    refuse_applied(host)
+    refuse_others(host.online_cores())
 
 
 def states_without_effect(plan: Plan, host: Host, situation: Callable[[], Situation]) -> list[str]:

@@ -6,11 +6,13 @@ is to undo: after a cleanup that was killed halfway, or gave up, the next one do
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from taut.core.errors import TautError
 from taut.core.held import hold
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import carriers, kill_carriers
@@ -30,20 +32,43 @@ LINK_PREFIX = "tt"
 _RUN_VARIABLE = "TAUT_RUN"
 
 
-def clean(base: Path) -> list[str]:
+def clean(base: Path, failed: Callable[[str], None] | None = None) -> list[str]:
     """Undo every run below `base` whose owner is dead; say what was removed.
 
-    InputError where others may write to `base`: what is deleted must not be their choice.
+    InputError where others may write to `base`: what is deleted must not be their choice. `failed`:
+    as for `take_all`.
     """
     if not dead_runs(base):
         return []
     # Two that clean up at once would remove the same things: the second waits, and looks again.
     held = hold(base, os.O_DIRECTORY)
     try:
-        return [line for folder in dead_runs(base) for line in remove_run(folder)]
+        return take_all([partial(remove_run, folder) for folder in dead_runs(base)], failed)
     finally:
         if held is not None:
             os.close(held)
+
+
+def take_all(
+    steps: Iterable[Callable[[], list[str]]], failed: Callable[[str], None] | None = None
+) -> list[str]:
+    """Take every step, whatever becomes of the others, and give what they say.
+
+    `failed` is called with why one failed; without it, that is raised at the end.
+    """
+    done: list[str] = []
+    errors: list[TautError | OSError] = []
+    for step in steps:
+        try:
+            done += step()
+        except (TautError, OSError) as error:
+            errors.append(error)
+    if failed is not None:
+        for reason in map(str, errors):
+            failed(reason)
+    elif errors:
+        raise errors[0] if len(errors) == 1 else TautError("; ".join(map(str, errors)))
+    return done
 
 
 def dead_runs(base: Path) -> list[Path]:
