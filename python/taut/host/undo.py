@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from taut.host.boot.entries import is_boot_entry, still_with_ours
+from taut.host.granted import counts_held, is_count, with_grants
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread, give_back
 from taut.host.journal import Journal, boot_id
@@ -98,15 +99,17 @@ def undo(
         if generations is None or entry.generation in generations
     ]
     ours = _of_this_boot(host, entries, report)
-    report.strangers = find_strangers(host, ours)
-    if report.strangers and not force:
-        report.is_refused = True
-        return report
-    for entry in ours:
-        _restore(host, writer, journal, entry, report)
-    _bring_back(host, writer, ours, report)
-    report.widened, report.inheriting = give_back(host, writer, ours)
-    _verify(host, writer, ours, report)
+    with counts_held(host, ours):
+        ours = with_grants(host, ours)
+        report.strangers = find_strangers(host, ours)
+        if report.strangers and not force:
+            report.is_refused = True
+            return report
+        for entry in ours:
+            _restore(host, writer, journal, entry, report)
+        _bring_back(host, writer, ours, report)
+        report.widened, report.inheriting = give_back(host, writer, ours)
+        _verify(host, writer, ours, report)
     report.still_booted = still_with_ours(host, ours)
     try:
         if others:
@@ -226,7 +229,7 @@ def _is_ours(entry: Entry, now: str | None) -> bool:
 
 def _is_halfway(entry: Entry, now: str | None) -> bool:
     """Whether a kill stopped the kernel amid one write (mm/hugetlb.c: set_max_huge_pages)."""
-    if not entry.setting.name.endswith("/nr_hugepages"):
+    if not is_count(entry.setting):
         return False
     try:
         old, number, wanted = int(entry.old or ""), int(now or ""), int(entry.wanted)

@@ -1,9 +1,10 @@
 """Verify: read the machine again and say whether what apply changed is still in force."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from taut.host.granted import counts_held, with_grants
 from taut.host.host import Host
 from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry
@@ -48,7 +49,11 @@ def verify(host: Host) -> Verification:
     """Compare all changes; a setting that several applies changed counts once, with the last."""
     contents = Journal(host).load()
     last: dict[Setting, Entry] = {entry.setting: entry for entry in contents.entries}
-    return Verification([_verified(host, entry) for entry in last.values()], contents.complaints)
+    entries = list(last.values())
+    with counts_held(host, entries):
+        seen = [_verified(host, entry) for entry in with_grants(host, entries)]
+    changes = [replace(one, entry=entry) for one, entry in zip(seen, entries, strict=True)]
+    return Verification(changes, contents.complaints)
 
 
 def _verified(host: Host, entry: Entry) -> Verified:
