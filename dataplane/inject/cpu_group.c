@@ -1,6 +1,7 @@
 #include "cpu_group.h"
 
 #include "keeper.h"
+#include "pid_namespace.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -130,8 +131,12 @@ static void remove_dead(const char *folder, bool is_v2)
 	while ((entry = readdir(opened)) != NULL) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		pid_t pid = (pid_t)strtol(entry->d_name + strlen(prefix), NULL, 10);
+		char *end;
+		pid_t pid = (pid_t)strtol(entry->d_name + strlen(prefix), &end, 10);
 		if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		// Of another PID namespace nobody can tell; an older taut's has none.
+		if (*end == '-' && strtoull(end + 1, NULL, 10) != pid_namespace())
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
 		empty(path, is_v2, folder);
@@ -152,7 +157,8 @@ static int make_folder(struct cpu_group *group, const char *mounts, struct error
 		return -ENOENT;
 	}
 	remove_dead(folder, group->is_v2);
-	snprintf(group->path, sizeof(group->path), "%s/%s%d", folder, prefix, getpid());
+	snprintf(group->path, sizeof(group->path), "%s/%s%d-%" PRIu64, folder, prefix, getpid(),
+		pid_namespace());
 	int err = mkdir(group->path, 0755) < 0 && errno != EEXIST ? -errno : 0;
 	if (err < 0)
 		error_set(error, "throttled: %s: cannot be made: %s; run as root", group->path,

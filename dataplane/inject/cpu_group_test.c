@@ -2,8 +2,10 @@
 
 #include "cpu_group.h"
 #include "error.h"
+#include "pid_namespace.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,19 +174,26 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	struct cpu_group *group;
 	struct tree tree;
 	struct error error = {0};
-	char dead[128], alive[128], other[128];
+	char old[128], dead[160], alive[160], other[128], unknown[160];
+	pid_t pid = dead_pid();
+	uint64_t ours = pid_namespace();
 
 	make_tree(&tree, "cgroup", "rw,cpu");
-	snprintf(dead, sizeof(dead), "%s/taut-inject-%d", tree.folder, dead_pid());
-	snprintf(alive, sizeof(alive), "%s/taut-inject-%d", tree.folder, getppid());
+	snprintf(old, sizeof(old), "%s/taut-inject-%d", tree.folder, pid);
+	snprintf(dead, sizeof(dead), "%s-%" PRIu64, old, ours);
+	snprintf(alive, sizeof(alive), "%s/taut-inject-%d-%" PRIu64, tree.folder, getppid(), ours);
 	snprintf(other, sizeof(other), "%s/system.slice", tree.folder);
-	assert_int_equal(mkdir(dead, 0755) | mkdir(alive, 0755) | mkdir(other, 0755), 0);
+	snprintf(unknown, sizeof(unknown), "%s-%" PRIu64, old, ours + 1);
+	assert_int_equal(mkdir(old, 0755) | mkdir(dead, 0755) | mkdir(alive, 0755), 0);
+	assert_int_equal(mkdir(other, 0755) | mkdir(unknown, 0755), 0);
 
 	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
 
+	assert_int_not_equal(access(old, F_OK), 0);
 	assert_int_not_equal(access(dead, F_OK), 0);
 	assert_int_equal(access(alive, F_OK), 0);
 	assert_int_equal(access(other, F_OK), 0);
+	assert_int_equal(access(unknown, F_OK), 0); // of another container, maybe alive
 	char own[128];
 	snprintf(own, sizeof(own), "%s", cpu_group_path(group));
 	assert_int_equal(access(own, F_OK), 0);

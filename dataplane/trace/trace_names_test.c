@@ -1,11 +1,13 @@
 #include "counters.h"
 #include "cpu_list.h"
 #include "decode.h"
+#include "pid_namespace.h"
 #include "symbols.h"
 #include "trace_options.h"
 #include "tracefs.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,6 +126,14 @@ static bool comm_of(int pid, char *comm, size_t len)
 	return pid != 9;
 }
 
+static const char *named(int pid, uint64_t namespace, const char *end)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "taut-%d-%" PRIu64 "%s", pid, namespace, end);
+	return name;
+}
+
 static void only_what_dead_collectors_left_is_stale(void **state)
 {
 	assert_false(tracefs_is_stale("taut-7", comm_of));
@@ -131,10 +141,31 @@ static void only_what_dead_collectors_left_is_stale(void **state)
 	assert_true(tracefs_is_stale("taut-9", comm_of));
 	assert_true(tracefs_is_stale("taut-9-all", comm_of));
 	assert_true(tracefs_is_stale("taut-8", comm_of)); // the number is another's now
+	assert_true(tracefs_is_stale(named(9, pid_namespace(), ""), comm_of));
+	assert_true(tracefs_is_stale(named(9, pid_namespace(), "-all"), comm_of));
+	assert_false(tracefs_is_stale(named(7, pid_namespace(), "-all"), comm_of));
+	assert_false(tracefs_is_stale(named(9, pid_namespace(), "-other"), comm_of));
 	assert_false(tracefs_is_stale("taut-audit-9", comm_of));
 	assert_false(tracefs_is_stale("taut-9-other", comm_of));
 	assert_false(tracefs_is_stale("taut-", comm_of));
 	assert_false(tracefs_is_stale("rtla", comm_of));
+}
+
+// Of a process in another container nobody can tell here whether it lives.
+static void what_another_pid_namespace_has_is_not_stale(void **state)
+{
+	assert_false(tracefs_is_stale(named(9, pid_namespace() + 1, ""), comm_of));
+	assert_false(tracefs_is_stale(named(9, pid_namespace() + 1, "-all"), comm_of));
+}
+
+static void an_instance_names_its_process_and_its_namespace(void **state)
+{
+	char path[TRACEFS_PATH_LEN];
+
+	assert_string_equal(strrchr(tracefs_instance_path("/t", 9, false, path), '/') + 1,
+		named(9, pid_namespace(), ""));
+	assert_string_equal(strrchr(tracefs_instance_path("/t", 9, true, path), '/') + 1,
+		named(9, pid_namespace(), "-all"));
 }
 
 static char *printed(void (*print)(struct json *, const char *, FILE *, const cpu_set_t *),
@@ -244,6 +275,8 @@ int main(void)
 		cmocka_unit_test(addresses_are_named_by_the_symbol_they_are_in),
 		cmocka_unit_test(hidden_addresses_are_told_from_unknown_ones),
 		cmocka_unit_test(only_what_dead_collectors_left_is_stale),
+		cmocka_unit_test(what_another_pid_namespace_has_is_not_stale),
+		cmocka_unit_test(an_instance_names_its_process_and_its_namespace),
 		cmocka_unit_test(rows_of_counters_are_those_of_the_watched_cores),
 		cmocka_unit_test(steal_is_the_eighth_column),
 		cmocka_unit_test(a_thread_is_counted_whatever_it_is_called),

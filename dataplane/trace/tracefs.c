@@ -1,8 +1,12 @@
 #include "tracefs.h"
 
+#include "pid_namespace.h"
+
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,8 +97,8 @@ char *tracefs_read(const char *folder, const char *name)
 char *tracefs_instance_path(
 	const char *root, int pid, bool is_all, char path[static TRACEFS_PATH_LEN])
 {
-	snprintf(path, TRACEFS_PATH_LEN, "%s/instances/%s%d%s", root, prefix, pid,
-		is_all ? "-all" : "");
+	snprintf(path, TRACEFS_PATH_LEN, "%s/instances/%s%d-%" PRIu64 "%s", root, prefix, pid,
+		pid_namespace(), is_all ? "-all" : "");
 	return path;
 }
 
@@ -106,9 +110,12 @@ bool tracefs_is_stale(const char *name, bool (*comm_of)(int pid, char *comm, siz
 	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
 		return false;
 	long pid = strtol(name + sizeof(prefix) - 1, &end, 10);
-	bool is_ours = pid > 0 && end != name + sizeof(prefix) - 1 &&
-		       (*end == '\0' || strcmp(end, "-all") == 0);
-	if (!is_ours)
+	if (pid <= 0)
+		return false;
+	if (*end == '-' && isdigit((unsigned char)end[1]) &&
+		strtoull(end + 1, &end, 10) != pid_namespace())
+		return false;
+	if (*end != '\0' && strcmp(end, "-all") != 0)
 		return false;
 	// The number may belong to somebody else by now.
 	return !comm_of((int)pid, comm, sizeof(comm)) || strcmp(comm, program) != 0;

@@ -22,12 +22,14 @@ char *tracefs_read(const char *folder, const char *name);
 
 bool tracefs_has(const char *folder, const char *name);
 
-// The name of an instance of process pid: taut-<pid>, and taut-<pid>-all for all CPUs.
+// The name of an instance of process pid, of our PID namespace: taut-<pid>-<namespace>, and with
+// -all behind it for all CPUs.
 char *tracefs_instance_path(
 	const char *root, int pid, bool is_all, char path[static TRACEFS_PATH_LEN]);
 
-// Whether name is such an instance of a process that is gone. comm_of(pid, comm, len) tells the
-// name of a process, or returns false when there is none.
+// Whether name is such an instance of a process that is gone; an older taut's has no namespace.
+// One of another namespace is not: nobody can tell here. comm_of(pid, comm, len) tells the name of
+// a process, or returns false when there is none.
 bool tracefs_is_stale(const char *name, bool (*comm_of)(int pid, char *comm, size_t len));
 
 // Remove what killed processes of this program left. One in use is refused by the kernel.

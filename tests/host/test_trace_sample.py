@@ -70,7 +70,10 @@ def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: P
     gone.wait()
     alive = f"{os.getpid()}-{start_ticks(Host(), os.getpid())}"
     instances = tmp_path / "instances"
-    for name in (f"{gone.pid}-1", f"{gone.pid}-1-all", f"{alive}0", alive, "other"):
+    here = Path("/proc/self/ns/pid").stat().st_ino
+    stale = (f"{gone.pid}-1", f"{gone.pid}-1-all", f"{gone.pid}-1-{here}-all", f"{alive}0")
+    kept = (alive, f"{alive}-{here}", f"{gone.pid}-1-1", f"{gone.pid}-1-1-all", "other")
+    for name in (*stale, *kept):
         (instances / f"taut-audit-{name}").mkdir(parents=True)
     (instances / "perf").mkdir()
 
@@ -78,8 +81,7 @@ def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: P
 
     assert {path.name for path in instances.iterdir()} == {
         "perf",
-        "taut-audit-other",
-        f"taut-audit-{alive}",
+        *(f"taut-audit-{name}" for name in kept),
     }
 
 

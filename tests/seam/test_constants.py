@@ -80,3 +80,6 @@ def test_what_killed_programs_leave_is_known_by_name(path: str, pattern: re.Patt
     (prefix,) = found(path, r'prefix\[\] = "(.*)"')
 
     assert pattern.fullmatch(f"{prefix}4711")
+    match = pattern.fullmatch(f"{prefix}4711-4026531836")
+    assert match is not None
+    assert (match[1], match["namespace"]) == ("4711", "4026531836")

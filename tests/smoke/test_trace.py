@@ -63,7 +63,7 @@ def instances() -> list[str]:
 
 
 def instances_of(pid: int) -> list[str]:
-    return [name for name in instances() if name in {f"taut-{pid}", f"taut-{pid}-all"}]
+    return [name for name in instances() if name.startswith(f"taut-{pid}-")]
 
 
 @pytest.fixture(scope="module", autouse=True)

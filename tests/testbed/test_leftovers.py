@@ -8,6 +8,9 @@ import pytest
 from taut.testbed.leftovers import Places, find_leftovers, probe_name, remove_leftovers
 from taut.testbed.owner import process_start_time
 
+HERE = Path("/proc/self/ns/pid").stat().st_ino
+"""Our PID namespace; none is number 1."""
+
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
@@ -34,13 +37,16 @@ def test_instances_whose_process_is_dead_or_somebody_else_are_found(
 ) -> None:
     me = f"{os.getpid()}-{process_start_time(os.getpid())}"
     audits = [f"taut-audit-{me}", "taut-audit-1-1", f"taut-audit-{me}9-all", "taut-audit-x"]
+    audits += [f"taut-audit-{me}-{HERE}", f"taut-audit-1-1-{HERE}-all", "taut-audit-1-1-1-all"]
     names = ["taut-7", "taut-7-all", "taut-9", "taut-10-all", "taut-x", *audits, "perf"]
+    names += [f"taut-7-{HERE}-all", f"taut-9-{HERE}", f"taut-10-{HERE}-all", "taut-10-1-all"]
     make(tmp_path, *(f"tracing/instances/{name}" for name in names))
 
     found = [str(leftover) for leftover in find_leftovers(places)]
 
     folder = tmp_path / "tracing/instances"
-    left = ("taut-10-all", "taut-9", "taut-audit-1-1", f"taut-audit-{me}9-all")
+    left = ["taut-10-all", "taut-9", "taut-audit-1-1", f"taut-audit-{me}9-all"]
+    left += [f"taut-9-{HERE}", f"taut-10-{HERE}-all", f"taut-audit-1-1-{HERE}-all"]
     assert sorted(found) == sorted(f"trace instance {folder}/{name}" for name in left)
 
 
@@ -49,10 +55,12 @@ def test_control_groups_of_dead_injectors_are_found_in_both_versions(
 ) -> None:
     make(tmp_path, "tracing/instances", "memory/taut-inject-10")
     make(tmp_path, "cpu/taut-inject-8", "cpu/taut-inject-9", "unified/taut-inject-10", "cpu/other")
+    make(tmp_path, f"cpu/taut-inject-8-{HERE}", f"cpu/taut-inject-9-{HERE}", "cpu/taut-inject-10-1")
 
     found = [leftover.path for leftover in find_leftovers(places)]
 
-    assert found == [tmp_path / "cpu/taut-inject-9", tmp_path / "unified/taut-inject-10"]
+    left = ("cpu/taut-inject-9", f"cpu/taut-inject-9-{HERE}", "unified/taut-inject-10")
+    assert found == [tmp_path / path for path in left]
 
 
 def test_of_containers_that_only_tried_a_runtime_those_of_dead_ones_are_found(
@@ -61,10 +69,13 @@ def test_of_containers_that_only_tried_a_runtime_those_of_dead_ones_are_found(
     alive = probe_name()
     make(tmp_path, "tracing/instances", "cpu/taut-probe-1-1", f"memory/{alive}")
     make(tmp_path, "memory/taut-probe-1-1", "unified/taut-probe-x")
+    make(tmp_path, f"unified/taut-probe-1-1-{HERE}", "unified/taut-probe-1-1-1")
 
     found = [leftover.path for leftover in find_leftovers(places)]
 
-    assert found == [tmp_path / of / "taut-probe-1-1" for of in ("memory", "cpu")]
+    left = ("memory/taut-probe-1-1", "cpu/taut-probe-1-1", f"unified/taut-probe-1-1-{HERE}")
+    assert found == [tmp_path / path for path in left]
+    assert alive.endswith(f"-{HERE}")
 
 
 def test_removing_leaves_what_lives_and_names_only_what_is_gone(

@@ -14,12 +14,13 @@ from pathlib import Path
 from taut.core.cpus import CpuSet, cpu_mask
 from taut.host.host import Host
 from taut.host.situation import TraceEvent
-from taut.host.threads import start_ticks
+from taut.host.threads import PID_NAMESPACE, start_ticks
 
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
-# The number of the process that records, and when it started: numbers are used again.
-_INSTANCE = re.compile(r"taut-audit-(\d+)-(\d+)(?:-all)?")
+# The number of the process that records, when it started, for numbers are used again, and the PID
+# namespace that it is from, for containers have other numbers (not in names of an older taut).
+_INSTANCE = re.compile(r"taut-audit-(\d+)-(\d+)(?:-(\d+))?(?:-all)?")
 # What other cores do to a core is noted on theirs: these events are recorded on all cores.
 _SEEN_ELSEWHERE = frozenset({"ipi", "module", "cpuhp"})
 # `  kworker/0:1-17 (  17) [000] d..2. 12.345678: sched_switch: prev_comm=...`; the number of the
@@ -108,7 +109,8 @@ def parse_trace(text: str) -> list[TraceEvent]:
 def _instance(folder: Path, suffix: str, events: Sequence[str], cores: CpuSet) -> Iterator[Path]:
     """A buffer of its own that records nothing yet; no cores: all of them."""
     me = os.getpid()
-    made = folder / "instances" / f"taut-audit-{me}-{start_ticks(Host(), me)}{suffix}"
+    name = f"taut-audit-{me}-{start_ticks(Host(), me)}-{Path(PID_NAMESPACE).stat().st_ino}{suffix}"
+    made = folder / "instances" / name
     made.mkdir()
     try:
         _write(made / "tracing_on", "0")
@@ -125,7 +127,17 @@ def _instance(folder: Path, suffix: str, events: Sequence[str], cores: CpuSet) -
 def is_under_way(name: str, host: Host) -> bool:
     """Whether an instance of tracefs is that of an audit which is under way."""
     match = _INSTANCE.fullmatch(name)
-    return match is not None and start_ticks(host, int(match[1])) == int(match[2])
+    if match is None:
+        return False
+    return is_elsewhere(match[3], host) or start_ticks(host, int(match[1])) == int(match[2])
+
+
+def is_elsewhere(namespace: str | None, host: Host) -> bool:
+    """Whether a process is of another PID namespace: nobody can tell here whether it lives."""
+    return namespace is not None and host.link_target(PID_NAMESPACE) not in (
+        None,
+        f"pid:[{namespace}]",
+    )
 
 
 def _remove_stale(instances: Path) -> None:

@@ -1,10 +1,11 @@
 """What killed programs left in the kernel, where no run's folder names it.
 
 taut-trace and `taut host audit --trace` make trace instances, taut-inject a control group; all
-carry the number of the process that made them. Each program removes its own, and when it starts
-those of dead ones; this module is for machines where it does not start again. The container by
-which taut asks a runtime whether it works has control groups before there is a run
-(oci_runtime.py).
+carry the number of the process that made them, and the PID namespace that it is from: containers
+share what the kernel has, not numbers, so that of another one nobody can tell whether it lives.
+Each program removes its own, and when it starts those of dead ones; this module is for machines
+where it does not start again. The container by which taut asks a runtime whether it works has
+control groups before there is a run (oci_runtime.py).
 """
 
 import os
@@ -16,15 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taut.testbed.control_groups import find_groups
-from taut.testbed.owner import process_start_time
+from taut.testbed.owner import pid_namespace, process_start_time
 
 _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-# The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c.
-_INSTANCE = re.compile(r"taut-(\d+)(?:-all)?")
+# The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c; in those of an
+# older taut there is no namespace.
+_INSTANCE = re.compile(r"taut-(\d+)(?:-(?P<namespace>\d+))?(?:-all)?")
 # As in host/trace_sample.py.
-_AUDIT = re.compile(r"taut-audit-(\d+)-(\d+)(?:-all)?")
-_GROUP = re.compile(r"taut-inject-(\d+)")
-_PROBE = re.compile(r"taut-probe-(\d+)-(\d+)")
+_AUDIT = re.compile(r"taut-audit-(\d+)-(\d+)(?:-(?P<namespace>\d+))?(?:-all)?")
+_GROUP = re.compile(r"taut-inject-(\d+)(?:-(?P<namespace>\d+))?")
+_PROBE = re.compile(r"taut-probe-(\d+)-(\d+)(?:-(?P<namespace>\d+))?")
 # An instance may exist without tracefs being mounted: look in a mount namespace of our own.
 _MOUNTED = 'mount -t tracefs -o nosuid,nodev,noexec tracefs "$0" && exec "$@"'
 
@@ -41,7 +43,8 @@ class Places:
 def probe_name() -> str:
     """Name the container by which this process asks a runtime whether it works."""
     pid = os.getpid()
-    return f"taut-probe-{pid}-{process_start_time(pid)}"
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    return f"taut-probe-{pid}-{process_start_time(pid)}-{namespace}"
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,9 @@ def _instances(places: Places) -> Iterator[Leftover]:
 
 def _is_left(places: Places, instance: str) -> bool:
     if trace := _INSTANCE.fullmatch(instance):
-        return not _is_program(places, trace[1], "taut-trace")
+        return _is_of_here(trace) and not _is_program(places, trace[1], "taut-trace")
     audit = _AUDIT.fullmatch(instance)
-    return audit is not None and process_start_time(int(audit[1])) != int(audit[2])
+    return audit is not None and _is_of_here(audit) and not _is_process(audit)
 
 
 def _list_instances(places: Places) -> tuple[Path, list[str]]:
@@ -111,7 +114,7 @@ def _groups(places: Places) -> Iterator[Leftover]:
     for folder in _cpu_hierarchies(places.mounts):
         for path in sorted(folder.glob("taut-inject-*")):
             match = _GROUP.fullmatch(path.name)
-            if match and not _is_program(places, match[1], "taut-inject"):
+            if match and _is_of_here(match) and not _is_program(places, match[1], "taut-inject"):
                 yield Leftover("control group", path)
 
 
@@ -130,7 +133,7 @@ def _empty(group: Path) -> None:
 def _probes(places: Places) -> Iterator[Leftover]:
     for path in find_groups("taut-probe-*", places.mounts):
         match = _PROBE.fullmatch(path.name)
-        if match and process_start_time(int(match[1])) != int(match[2]):
+        if match and _is_of_here(match) and not _is_process(match):
             yield Leftover("control group", path)
 
 
@@ -140,6 +143,16 @@ def _cpu_hierarchies(mounts: Path) -> Iterator[Path]:
             _, folder, kind, options = line.split()[:4]
             if kind == "cgroup2" or (kind == "cgroup" and "cpu" in options.split(",")):
                 yield Path(folder)
+
+
+def _is_of_here(name: re.Match[str]) -> bool:
+    """Whether the number in a name is of the PID namespace that this process sees."""
+    return name["namespace"] is None or pid_namespace() == f"pid:[{name['namespace']}]"
+
+
+def _is_process(name: re.Match[str]) -> bool:
+    """Whether the process is alive of which a name has the number and the start."""
+    return process_start_time(int(name[1])) == int(name[2])
 
 
 def _is_program(places: Places, process: str, name: str) -> bool:

@@ -2,7 +2,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from check_rows import BY_ID, CONTAINER, bad, each, good, unseen
-from host_threads import stat_line
+from host_threads import PID_NAMESPACE, stat_line
 from host_tree import POLL, Link, TreeWriter, put, remedied, tree
 from taut.host.host import Host
 from taut.host.situation import Situation, Watched
@@ -30,7 +30,11 @@ HELD = QUIET | {
     "12: kprobe  name do_open  tag 8c\n\tloaded_at x\n",
 }
 OWNERS = ("perf (42)", "kprobe do_open", "kprobes/my_probe")
-OURS = QUIET | {"/proc/7/comm": "taut-trace\n", "/proc/12/stat": stat_line(12, "taut")}
+OURS = QUIET | {
+    "/proc/7/comm": "taut-trace\n",
+    "/proc/12/stat": stat_line(12, "taut"),
+    PID_NAMESPACE: Link("pid:[40]"),
+}
 """A trace and an audit are under way."""
 ONLINE = "/sys/devices/system/cpu/online"
 CPUSET = "/sys/fs/cgroup/system.slice/cpuset.cpus"
@@ -62,10 +66,16 @@ ROWS = (
         remedies="now",
     ),
     good("R27", OURS | recording("taut-7", "taut-7-all", "taut-audit-12-120-all")),
+    good("R27", OURS | recording("taut-7-40", "taut-7-40-all", "taut-audit-12-120-40-all")),
+    # Of another PID namespace nobody can tell whether they are dead.
+    good("R27", OURS | recording("taut-8-41-all", "taut-audit-12-119-41")),
     # What dead ones left, though their numbers are in use, and what is not of taut.
     *(
         bad("R27", OURS | recording(name), f"(instance {name})", remedies="now")
-        for name in ("taut-8", "taut-12", "taut-audit-12-119-all", "taut-audit-8-80", "taut-mine")
+        for name in (
+            *("taut-8", "taut-12", "taut-audit-12-119-all", "taut-audit-8-80", "taut-mine"),
+            *("taut-8-40-all", "taut-audit-12-119-40"),
+        )
     ),
     bad("R27", HELD, *OWNERS, remedies="by-hand", does=OWNERS),
     unseen("R27", {"/proc/filesystems": "nodev\ttracefs\n\text4\n"}, "root"),

@@ -10,11 +10,11 @@ from taut.host.setting import Change
 from taut.host.situation import Role
 from taut.host.table import EVERYWHERE, MAJOR, MINOR, Check, by_hand, now, write
 from taut.host.threads import some
-from taut.host.trace_sample import is_under_way
+from taut.host.trace_sample import is_elsewhere, is_under_way
 from taut.host.view import WATCH, View
 
 # The instances of taut-trace, as in dataplane/trace/tracefs.c.
-_TRACE = re.compile(r"taut-(\d+)(?:-all)?")
+_TRACE = re.compile(r"taut-(\d+)(?:-(\d+))?(?:-all)?")
 _PROBES = ("kprobe_events", "uprobe_events")
 _BPF_TYPES = frozenset(
     {"kprobe", "tracepoint", "raw_tracepoint", "raw_tracepoint_writable", "perf_event", "tracing"}
@@ -70,7 +70,8 @@ def _is_taken(see: View, name: str) -> bool:
     trace = _TRACE.fullmatch(name)
     if trace is None:
         return is_under_way(name, see.host)
-    return see.read(f"/proc/{trace[1]}/comm") == "taut-trace"
+    is_tracer = see.read(f"/proc/{trace[1]}/comm") == "taut-trace"
+    return is_tracer or is_elsewhere(trace[2], see.host)
 
 
 def _tracer(see: View, buffer: str) -> str:
