@@ -17,7 +17,6 @@ rates = ["10kpps"]
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    """Its file."""
     path = tmp_path / "typed.toml"
     path.write_text(TEXT)
     return path

@@ -38,7 +38,6 @@ def analysed(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def scene(analysed):
-    """Its first load."""
     return make_scenes([analysed], loads_in_order(analysed[1].variants))[0]
 
 

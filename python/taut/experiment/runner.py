@@ -175,8 +175,7 @@ def measuring(
             with stage("clock"):
                 bench.check_clock()
             warnings = [*cores.notes, *unloaded(plan.spec), *scope.others()]
-            warnings += leftovers.changed_by_others(host)
-            warnings += [] if in_parts else untraced(plan)
+            warnings += [*leftovers.changed_by_others(host), *([] if in_parts else untraced(plan))]
             with stage("can it trace"):
                 cannot_trace = bench.check_tracing()
             if cannot_trace is not None:
