@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from acceptance_run import TAUT
+from killed import killed_at
 from made_captures import made_pair, pcap_bytes, write_capture
 from made_run import VARIANTS, make_run
 from made_trace import MadeTrace, held, normal, write_trial
@@ -88,6 +89,25 @@ def taut(*arguments: object) -> Iterator[subprocess.Popen[bytes]]:
             process.send_signal(signal.SIGKILL)
 
 
+KillReport = Callable[..., None]
+MOST_SIGHTS = 10
+
+
+@pytest.fixture
+def kill_report(made: Path, run: Path) -> KillReport:
+    """Kill a report of the run at a moment; one that was past it before it stood begins anew."""
+
+    def kill(moment: str, is_there: Callable[[], object], *options: str) -> None:
+        for _ in range(MOST_SIGHTS):
+            if killed_at(moment, is_there, [*TAUT, "report", str(run), *options]):
+                return
+            shutil.rmtree(run)
+            shutil.copytree(made, run)
+        pytest.fail(f"{moment}: {MOST_SIGHTS} reports were past it before they were stopped")
+
+    return kill
+
+
 def done(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*TAUT, *map(str, arguments)], capture_output=True, text=True, timeout=200
@@ -113,10 +133,14 @@ MOMENTS: dict[str, Callable[[Path, Path], object]] = {
     ],
 )
 def test_a_killed_report_leaves_nothing_half_and_the_next_one_nothing_at_all(
-    run: Path, temporary: Path, expected: str, moment: str, engine: tuple[str, ...]
+    run: Path,
+    temporary: Path,
+    kill_report: KillReport,
+    expected: str,
+    moment: str,
+    engine: tuple[str, ...],
 ) -> None:
-    with taut("report", run, *engine):
-        wait_for(moment, lambda: MOMENTS[moment](run, temporary))
+    kill_report(moment, lambda: MOMENTS[moment](run, temporary), *engine)
     assert_whole(run)
 
     again = done("report", run, *engine)
@@ -128,9 +152,10 @@ def test_a_killed_report_leaves_nothing_half_and_the_next_one_nothing_at_all(
     assert list(temporary.iterdir()) == []
 
 
-def test_doctor_names_what_a_killed_report_left_and_removes_it(run: Path, temporary: Path) -> None:
-    with taut("report", run):
-        wait_for("scratch of the count", lambda: list(temporary.glob("taut-count-*/*")))
+def test_doctor_names_what_a_killed_report_left_and_removes_it(
+    temporary: Path, kill_report: KillReport
+) -> None:
+    kill_report("scratch of the count", lambda: list(temporary.glob("taut-count-*/*")))
     left = sorted(map(str, temporary.iterdir()))
 
     named = json.loads(done("doctor", "--json").stdout)["left_behind"]
@@ -143,7 +168,7 @@ def test_doctor_names_what_a_killed_report_left_and_removes_it(run: Path, tempor
 
 
 def test_a_report_killed_with_postgres_leaves_nothing_after_the_next(
-    run: Path, temporary: Path, postgres_url: str, expected: str
+    run: Path, temporary: Path, kill_report: KillReport, postgres_url: str, expected: str
 ) -> None:
     where = ("--engine", "postgres", "--engine-url", postgres_url)
 
@@ -151,8 +176,10 @@ def test_a_report_killed_with_postgres_leaves_nothing_after_the_next(
         with psycopg.connect(postgres_url) as connection:
             return [name for (name,) in connection.execute(OUR_SCHEMAS).fetchall()]
 
-    with taut("report", run, *where):
-        wait_for("a trial analysed", lambda: list(run.glob("trials/*/latency.hlog")))
+    def with_a_trial_analysed() -> bool:
+        return bool(list(run.glob("trials/*/latency.hlog")) and schemas())
+
+    kill_report("a trial analysed", with_a_trial_analysed, *where)
     left = schemas()
     assert_whole(run)
 
