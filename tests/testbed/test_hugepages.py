@@ -227,7 +227,7 @@ def test_pages_that_stay_are_told_where_a_dead_runs_things_are_removed(
 
 
 def test_guests_one_after_the_other_share_their_pages(base: Path, nr: Path, tmp_path: Path) -> None:
-    kernel = Kernel("amd64", "6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
+    kernel = Kernel("6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
     by_kvm = Shape(kernel, tmp_path / "initrd", "", memory_mib=512, accelerator=KVM)
     emulated = replace(by_kvm, accelerator=EMULATION)
     tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
@@ -246,7 +246,7 @@ def test_a_guest_that_does_not_fit_is_on_no_hugepages(
     base: Path, nr: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hugepages, "may_change", lambda: False)
-    kernel = Kernel("amd64", "6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
+    kernel = Kernel("6.1", tmp_path / "vmlinuz", tmp_path / "config", ())
     shape = Shape(kernel, tmp_path / "initrd", "", accelerator=KVM)
     tenant = Tenant("taut_forward", "vhost", (1,), (0,), (), tmp_path)
 

@@ -25,7 +25,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch, folder: Path, tree: Path) -> MagicM
     def booted(*_: object, **__: object) -> Iterator[MagicMock]:
         yield MagicMock()
 
-    kernel = Kernel("amd64", "6.1.0", folder / "vmlinuz", folder / "config", ())
+    kernel = Kernel("6.1.0", folder / "vmlinuz", folder / "config", ())
     shape = Shape(kernel, folder / "initrd", "")
     for name in ("translate", "with_gaps_above", "GuestChild"):
         monkeypatch.setattr(vm, name, MagicMock())
