@@ -144,13 +144,13 @@ def test_the_lines_of_a_resumed_soak_go_on_where_its_table_does() -> None:
     assert telling.has_row
 
 
-def test_a_textfile_replaces_no_device_and_no_link(tmp_path: Path) -> None:
+def test_a_textfile_replaces_no_device(tmp_path: Path) -> None:
     progress: Any = SimpleNamespace()
     soak: Any = SimpleNamespace()
     (tmp_path / "link").symlink_to("/dev/null")
     wishes = Wishes(tmp_path / "link", None, images=False, details=False, as_json=False)
 
-    with pytest.raises(InputError, match=r"--prometheus .*/link: a link, a device or a pipe"):
+    with pytest.raises(InputError, match=r"--prometheus .*/link: a device or a pipe"):
         _Telling(soak, progress, wishes, [])
 
 

@@ -135,19 +135,24 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_what_a_link_points_to_is_written_once_it_is_whole(tmp_path: Path) -> None:
+def test_a_link_to_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     (tmp_path / "link").symlink_to("a")
 
-    with pytest.raises(ZeroDivisionError), whole(tmp_path / "link") as temporary:
-        temporary.write_text("half")
-        raise ZeroDivisionError
-    found = (tmp_path / "a").read_text()
     write_whole(tmp_path / "link", "new")
 
-    assert found == "old"
-    assert (tmp_path / "a").read_text() == "new"
-    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_text() == "old"
+    assert (tmp_path / "link").read_text() == "new"
+    assert not (tmp_path / "link").is_symlink()
+
+
+def test_a_link_of_the_system_is_followed_whatever_it_leads_to(tmp_path: Path) -> None:
+    program = "from taut.core.files import *; write_whole(Path('/dev/stdout'), 'new')"
+    with (tmp_path / "out").open("w") as out:
+        subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
+
+    assert (tmp_path / "out").read_text() == "new"
+    assert Path("/dev/stdout").is_symlink()
 
 
 def test_an_error_of_a_device_names_it(tmp_path: Path) -> None:

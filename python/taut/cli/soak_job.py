@@ -247,8 +247,8 @@ class _Telling:
             raise InputError(f"--prometheus {wishes.prometheus}: its folder is not there; make it")
         if not is_replaceable(wishes.prometheus):
             raise InputError(
-                f"--prometheus {wishes.prometheus}: a link, a device or a pipe, which each row "
-                "would replace; name a file"
+                f"--prometheus {wishes.prometheus}: a device or a pipe, which each row would "
+                "replace; name a file"
             )
         # Here, not above: few want it.
         from taut.report.textfile import SoakMetrics

@@ -84,8 +84,8 @@ def whole(path: Path) -> Iterator[Path]:
 
     A second writer of the same file waits for the first. What is not synced in the block may be
     lost when the machine crashes. What is left where taut is killed in the block is taken by the
-    next writer of the file, or removed by `remove_unfinished`. A link, a pipe or a device stays
-    what it is, and is written to when the block ends.
+    next writer of the file, or removed by `remove_unfinished`. A pipe or a device stays what it
+    is, and is written to when the block ends.
     """
     if not is_replaceable(path):
         with _copied(path) as temporary:
@@ -106,9 +106,15 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def is_replaceable(path: Path) -> bool:
-    """Whether a file may be put in a path's place: there is one by now, or nothing."""
+    """Whether a file may be put in a path's place: there is one by now, or nothing.
+
+    A link to either is replaced, not what it names: in a folder that others may write to it could
+    lead anywhere. Those of /dev and /proc (/dev/stdout) are the system's.
+    """
+    if path.is_symlink() and path.parent.resolve().parts[1:2] in (("dev",), ("proc",)):
+        return False
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
+        return stat.S_ISREG(path.stat().st_mode)
     except FileNotFoundError:
         return True
 
