@@ -249,7 +249,10 @@ def test_what_does_not_go_keeps_the_runs_folder_for_the_next_cleanup(
     monkeypatch.setattr(cleanup, "remove_groups", lambda _: [])
     with RunScope(tmp_path) as scope, monkeypatch.context() as patched:
         patched.setattr(f"taut.testbed.cleanup.{name}", lambda *_: left(scope.id))
-        assert cleanup.remove_run(scope.folder) == []
+        [said] = cleanup.remove_run(scope.folder)
+        [again] = cleanup.remove_run(scope.folder)
+        assert said == again
+        assert said.startswith(f"not all of run {scope.id}, which is tried again: ")
         assert read_owner(scope.folder) is not None
 
     assert not scope.folder.exists()

@@ -7,6 +7,7 @@ no locks, everything counts as held.
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -45,16 +46,38 @@ def held_alone(folder: Path) -> Iterator[bool]:
     """
     opened = os.open(folder, os.O_DIRECTORY)
     try:
-        is_ours = True
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            is_ours = False
-        except OSError:
-            pass
-        yield is_ours
+        yield not _is_anothers(opened)
     finally:
         os.close(opened)
+
+
+@contextmanager
+def held_within(path: Path, most_s: float) -> Iterator[bool]:
+    """Hold what is there while the block lasts; False: somebody else still does after `most_s`.
+
+    Without locks, as for `held_alone`.
+    """
+    end = time.monotonic() + most_s
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        while is_late := _is_anothers(opened):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.02)
+        yield not is_late
+    finally:
+        os.close(opened)
+
+
+def _is_anothers(opened: int) -> bool:
+    """Take the lock, if it can be had at once."""
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _if_there(path: Path, opened: int) -> int | None:

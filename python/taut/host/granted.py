@@ -4,7 +4,6 @@ A run names its own in its owner.json (testbed/owner.py; here they are only read
 kernel's file while it adds them or gives them back (testbed/hugepages.py).
 """
 
-import fcntl
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 from taut.core.errors import InputError
+from taut.core.held import held_within
 from taut.host.host import Host
 from taut.host.journal import boot_id
 from taut.host.journal_lines import Entry
@@ -20,6 +20,7 @@ from taut.records.documents.json_form import read_document
 
 _POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 _OWNERS = "/run/taut/*/owner.json"
+_MOST_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,15 @@ def is_count(setting: Setting) -> bool:
 
 @contextmanager
 def counts_held(host: Host, entries: Sequence[Entry]) -> Iterator[None]:
-    """Keep runs from adding hugepages, or giving them back, where entries tell of their number."""
+    """Keep runs from adding hugepages, or giving them back, where entries tell of their number.
+
+    They need moments for that; whoever holds the kernel's file for longer is no run.
+    """
     path = host.root / _POOL.lstrip("/")
     if not (any(is_count(entry.setting) for entry in entries) and path.exists()):
         yield
         return
-    with path.open(encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with held_within(path, _MOST_S):
         yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from taut.testbed.sessions import Session
 
-_KILL_TIMEOUT_S = 60.0
+KILL_S = 60.0
 _EXEC_TIMEOUT_S = 30.0
 _START_CODE, _ENV_START, _ENV_END = 26 - 3, 50 - 3, 51 - 3
 """Fields of proc_pid_stat(5), which counts from 1, as found behind the program's name (3)."""
@@ -52,10 +52,10 @@ def _was_started_with_none(process: Path) -> bool:
     return code != b"0" and start == end
 
 
-def kill_carriers(name: str, value: str) -> list[str]:
-    """Kill what carries it; say what was killed."""
+def kill_carriers(name: str, value: str, within_s: float = KILL_S) -> list[str]:
+    """Kill what carries it, and wait until it is gone, no longer than that; say what was killed."""
     removed = []
-    deadline = time.monotonic() + _KILL_TIMEOUT_S
+    deadline = time.monotonic() + within_s
     # A killed process may have forked a moment before: look again until none is left.
     while (pids := carriers(name, value)) and time.monotonic() < deadline:
         for pid in [*pids, *_led_by(pids)]:

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import TautError
-from taut.core.held import hold
+from taut.core.held import held_within
 from taut.testbed import hugepages, netlink
-from taut.testbed.carriers import carriers, kill_carriers
+from taut.testbed.carriers import KILL_S, carriers, kill_carriers
 from taut.testbed.control_groups import find_groups, remove_groups
 from taut.testbed.owner import (
     OWNER_FILE,
@@ -30,6 +30,9 @@ from taut.testbed.run_folder import check_private
 NEW_PREFIX = ".new-"
 LINK_PREFIX = "tt"
 _RUN_VARIABLE = "TAUT_RUN"
+_GAVE_UP = "gave-up"
+"""In the folder of a run of which something did not go."""
+_AGAIN_S = 1.0
 
 
 def clean(base: Path, failed: Callable[[str], None] | None = None) -> list[str]:
@@ -41,12 +44,8 @@ def clean(base: Path, failed: Callable[[str], None] | None = None) -> list[str]:
     if not dead_runs(base):
         return []
     # Two that clean up at once would remove the same things: the second waits, and looks again.
-    held = hold(base, os.O_DIRECTORY)
-    try:
+    with held_within(base, KILL_S):
         return take_all([partial(remove_run, folder) for folder in dead_runs(base)], failed)
-    finally:
-        if held is not None:
-            os.close(held)
 
 
 def take_all(
@@ -104,29 +103,39 @@ def is_alive(folder: Path) -> bool:
 def remove_run(folder: Path, kept: Callable[[str], None] | None = None) -> list[str]:
     """Undo one run, whoever owns it; a thing that is already gone is no error.
 
-    What does not go keeps the folder, for the next cleanup to try again. `kept` is called for what
-    is no more to be given back; without it, that is told with what was removed.
+    What does not go keeps the folder, for the next cleanup to try again, which waits for it no
+    longer than a moment. `kept` is called for what stays; without it, that is told with what was
+    removed.
     """
     owner = read_owner(folder)
     removed: list[str] = []
+    tell = kept or removed.append
+    gave_up = folder / _GAVE_UP
     if owner is not None:
-        removed += kill_processes(owner.run_id)
+        removed += kill_processes(owner.run_id, _AGAIN_S if gave_up.exists() else KILL_S)
         removed += remove_groups(f"taut-{owner.run_id}-*")
         removed += _remove_network(owner.run_id)
         removed += _remove_dpdk_files(owner.run_id)
         removed += _remove_temporary(owner)
-        removed += _give_back_hugepages(folder, owner, kept or removed.append)
-    if folder.exists() and not (owner is not None and _has_more(owner.run_id)):
+        removed += _give_back_hugepages(folder, owner, tell)
+    left = [] if owner is None else _left_of(owner.run_id)
+    if left and folder.exists():
+        gave_up.touch()
+        tell(f"not all of run {folder.name}, which is tried again: {', '.join(left)}")
+    elif folder.exists():
         shutil.rmtree(folder, ignore_errors=True)
         removed += [] if folder.exists() else [f"folder {folder}"]
     return removed
 
 
-def _has_more(run_id: str) -> bool:
-    """Whether there is still something that nothing but the run's id leads to."""
+def _left_of(run_id: str) -> list[str]:
+    """Name what is still there and nothing but the run's id leads to."""
     of_run = f"taut-{run_id}-"
-    is_named = any(name.startswith(of_run) for name in netlink.namespaces())
-    return is_named or bool(find_groups(f"{of_run}*")) or bool(run_processes(run_id))
+    return [
+        *(f"namespace {name}" for name in netlink.namespaces() if name.startswith(of_run)),
+        *(f"control group {path}" for path in find_groups(f"{of_run}*")),
+        *(f"process {pid}" for pid in run_processes(run_id)),
+    ]
 
 
 def run_processes(run_id: str) -> list[int]:
@@ -134,9 +143,9 @@ def run_processes(run_id: str) -> list[int]:
     return carriers(_RUN_VARIABLE, run_id)
 
 
-def kill_processes(run_id: str) -> list[str]:
-    """Kill what carries a run's id; say what was killed."""
-    return kill_carriers(_RUN_VARIABLE, run_id)
+def kill_processes(run_id: str, within_s: float = KILL_S) -> list[str]:
+    """Kill what carries a run's id, as `kill_carriers` does; say what was killed."""
+    return kill_carriers(_RUN_VARIABLE, run_id, within_s)
 
 
 def _remove_network(run_id: str) -> list[str]:

@@ -27,7 +27,8 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
     """Hold the machine's lock on the count: several runs read, change and write it.
 
     The lock is on the kernel's file itself, which runs in different base folders and containers
-    share; the kernel releases it when the holder dies.
+    share (of each other's grants they do not know, so that pages they added at the same time stay,
+    and that is said); the kernel releases it when the holder dies.
     """
     with path.open(encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
