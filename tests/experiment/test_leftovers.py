@@ -170,7 +170,10 @@ def test_a_run_that_cannot_be_undone_keeps_no_other_from_it(
     ("holder", "ends"),
     [
         (lambda: leftovers.holder_of("ab12"), ["may go at any moment"]),
-        (lambda: f"run ab12, {DEAD}, in {pid_namespace()}", ["--clean` puts it back"]),
+        (
+            lambda: f"run ab12, {DEAD}, in {pid_namespace()}",
+            ["--clean` puts it back, or says why not"],
+        ),
         (lambda: "", []),
     ],
     ids=["alive", "dead", "by hand"],

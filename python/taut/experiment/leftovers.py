@@ -69,7 +69,10 @@ def changed_by_others(host: Host) -> list[str]:
         if _is_alive(host, holder):
             said.append(f"{words}not as found, and they may go at any moment")
         elif holder in kept:
-            said.append(f"{words}not as found; it is dead: `sudo taut doctor --clean` puts it back")
+            said.append(
+                f"{words}not as found; it is dead: `sudo taut doctor --clean` puts it back, or "
+                "says why not"
+            )
     return said
 
 

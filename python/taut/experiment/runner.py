@@ -151,9 +151,9 @@ def measuring(
     force. `in_parts`: the session plans its trials itself, a part at a time; of `plan` only its
     devices and loads count. `in_states`: over states of the host that `plan` does not name.
     """
-    progress = progress or Silent()
+    progress, host = progress or Silent(), Host()
     run = open_run(plan, out, resume, origin)
-    host = Host()
+    not_undone: list[str] = []
     with (
         measuring_into(run.path),
         _remove_refused_run(run),
@@ -162,7 +162,7 @@ def measuring(
     ):
         changes_host = plan.spec.changes_host or in_states
         with stage("leftovers"):
-            leftovers.clean(scope.base, host, None if changes_host else progress.warned)
+            leftovers.clean(scope.base, host, None if changes_host else not_undone.append)
             remove_unfinished(run)
         refuse_partition(host)
         if changes_host:
@@ -174,7 +174,7 @@ def measuring(
             bench = Testbench(plan, scope, cores, progress.ticked, progress.warned, beside)
             with stage("clock"):
                 bench.check_clock()
-            warnings = [*cores.notes, *unloaded(plan.spec), *scope.others()]
+            warnings = [*cores.notes, *unloaded(plan.spec), *scope.others(), *not_undone]
             warnings += [*leftovers.changed_by_others(host), *([] if in_parts else untraced(plan))]
             with stage("can it trace"):
                 cannot_trace = bench.check_tracing()
