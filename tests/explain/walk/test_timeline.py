@@ -305,6 +305,13 @@ def test_handlers_of_one_non_maskable_interrupt_are_one(second, n, ns):
     assert np.count_nonzero(segments.visit_class) == n
 
 
+def test_a_wake_up_from_elsewhere_takes_nothing_of_an_interrupt_it_comes_in():
+    trace = MadeTrace().add(4_000, "wakeup", POLLER, CORE, thread=HOG, cpu=OTHER_CORE)
+    trace.add(5_000, "nmi", 1, 2_000)
+
+    assert net(walked(trace)) == {"nmi": 2_000}
+
+
 def test_of_one_that_sleeps_in_a_system_call_the_sleep_is_no_part_of_it():
     trace = MadeTrace().add(1_000, "syscall_entry", 45).switch(2_000, POLLER, IDLE, SLEEPS)
     trace.add(8_000, "wakeup", POLLER, CORE, thread=IDLE).switch(9_000, IDLE, POLLER)

@@ -268,7 +268,9 @@ class _Walk:
         if thread & LOW not in self._threads:
             return
         self._before = 0
-        self.contexts.advance(t)
+        if self._off.is_waiting:
+            # Only then: of an interrupt that is stamped at its end the part before would be lost.
+            self.contexts.advance(t)
         if self._off.wake(thread & LOW, core & LOW == self._watched.core):
             self.contexts.pop(TASK, t)
             self._run(t, self._off.thread, self._off.priority)
