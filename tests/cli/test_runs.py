@@ -89,6 +89,21 @@ def test_a_soak_is_complete_when_all_its_time_was_measured(
     assert outcome_of(run, capsys).startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "said"),
+    [(2, "not analysed: "), (1, "incomplete: 5 min 0 s of 10 min 0 s of the control")],
+)
+def test_a_soak_whose_control_was_cut_short_is_incomplete(
+    n_rows: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1)
+    of = document(course([segment([row(0), row(1)])]))
+    control = course([segment([row(n) for n in range(n_rows)], device="loopback_memif")])
+    (run / SOAK_FILE).write_text(json.dumps(plain_object(replace(of, control=control))))
+
+    assert outcome_of(run, capsys).startswith(said)
+
+
 @pytest.mark.parametrize("file", ["manifest.json", "trials/*/trial.json"])
 def test_a_time_that_is_none_is_damage(
     file: str, folder: Path, capsys: pytest.CaptureFixture[str]

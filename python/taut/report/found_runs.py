@@ -90,9 +90,14 @@ def _planned(trial: str) -> str:
 
 
 def _soaked(soak: SoakDocument | None) -> str:
-    if soak is None or not soak.is_short:
+    if soak is None:
         return ""
-    return f"{length_words(soak.course.measured_ns)} of {length_words(soak.planned_ns)}"
+    planned = length_words(soak.planned_ns)
+    if soak.is_short:
+        return f"{length_words(soak.course.measured_ns)} of {planned}"
+    if soak.control is not None and soak.is_control_short:
+        return f"{length_words(soak.control.measured_ns)} of {planned} of the control"
+    return ""
 
 
 def _host_words(host: JsonObject) -> str:

@@ -199,4 +199,12 @@ class SoakDocument:
     @property
     def is_short(self) -> bool:
         """Whether less was measured than planned, by more than a second."""
-        return self.course.measured_ns < self.planned_ns - 1_000_000_000
+        return self._is_short(self.course)
+
+    @property
+    def is_control_short(self) -> bool:
+        """Whether less of the control was measured than planned; one without a row is not known."""
+        return self.control is not None and self._is_short(self.control)
+
+    def _is_short(self, course: Course) -> bool:
+        return course.measured_ns < self.planned_ns - 1_000_000_000
