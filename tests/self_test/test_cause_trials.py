@@ -9,7 +9,7 @@ from rich.console import Console
 
 from made_confusion import made_confusion
 from taut.cli.main import run_command
-from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.errors import InputError, InterruptedRun, MissingToolError, TautError
 from taut.self_test import cause_trials as self_test
 from taut.self_test.cause_report import Result, one_line, print_result
 from taut.self_test.confusion import Confusion
@@ -36,6 +36,20 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(self_test, "_round", one)
     return lengths
+
+
+def test_no_place_is_made_where_threads_have_numbers_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(self_test, "cpuset_cores", lambda: (0, 1))
+    monkeypatch.setattr(self_test, "has_own_numbers", lambda _: True)
+    monkeypatch.setattr(self_test, "measuring_on", lambda _: pytest.fail("it is measured"))
+
+    with (
+        pytest.raises(MissingToolError, match=r"cannot trace: threads .*--pid=host"),
+        self_test.place_on(0),
+    ):
+        pass
 
 
 def test_rounds_go_on_until_enough_acts_were_felt(place: Place, rounds: list[int]) -> None:

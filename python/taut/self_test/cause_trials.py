@@ -17,13 +17,14 @@ from rich.console import Console
 
 from taut.binaries import inject
 from taut.core.cpus import cpuset_cores
-from taut.core.errors import InputError, InterruptedRun, TautError
+from taut.core.errors import InputError, InterruptedRun, MissingToolError, TautError
 from taut.experiment import leftovers
 from taut.explain import causes
 from taut.explain.cause import Injector
 from taut.explain.causes import CAUSES, OF_INJECTOR
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
+from taut.host.machine import OTHER_NUMBERS, has_own_numbers
 from taut.records.documents.self_test import ConfusionDocument
 from taut.report.paragraph import print_note
 from taut.self_test.cause_report import Result, one_line
@@ -58,6 +59,8 @@ def place_on(core: int) -> Iterator[Place]:
     """Make a place for the test; what it makes is gone afterwards, or at the next start."""
     if not set(cpuset_cores()) - {core}:
         raise InputError(f"--self-test: acts come from another core than {core}; there is none")
+    if has_own_numbers(Host()):
+        raise MissingToolError(f"--self-test: cannot trace: {OTHER_NUMBERS}")
     with measuring_on([core]), RunScope() as scope:
         # What could not be put back is no matter of this test: `taut doctor --clean` says it.
         leftovers.clean(scope.base, Host(), lambda _: None)
