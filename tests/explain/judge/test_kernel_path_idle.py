@@ -20,14 +20,38 @@ def woken_by_a_flag(trace, t, state):
     trace.run(t + 67 * US, t + 70 * US)
 
 
+def smi_moved(n):
+    """The counters of a trial; n None: the counter could be read before it only."""
+    smi = [{"smi": {str(CORE): count}} for count in (7, None if n is None else 7 + n)]
+    return dict(zip(("before", "after"), smi, strict=True))
+
+
 @pytest.mark.parametrize("is_guest", [False, True], ids=["bare metal", "guest"])
 @pytest.mark.parametrize(("state", "cause"), [(3, "idle-exit"), (0, "hypervisor-or-hardware")])
 def test_its_state_of_idle_says_whether_a_core_slept(tmp_path, state, cause, is_guest):
-    found = explained(tmp_path, lambda trace, t: woken_by_a_flag(trace, t, state))
+    def flagged(trace, t):
+        woken_by_a_flag(trace, t, state)
+
+    found = explained(tmp_path, flagged, counters=smi_moved(0))
     found = explain_trial(found.source.trial, Options(over="20us", is_guest=is_guest))
 
     is_seen = cause == "idle-exit" and not is_guest
     assert verdict(found) == (cause, "B" if is_seen else "C")
+
+
+@pytest.mark.parametrize(("moved", "grade"), [(1, "C"), (None, "D")])
+def test_a_long_wake_up_is_no_more_than_a_guess_where_firmware_may_have_had_the_core(
+    tmp_path, moved, grade
+):
+    def flagged(trace, t):
+        woken_by_a_flag(trace, t, 3)
+
+    found = explained(tmp_path, flagged, counters=smi_moved(moved))
+    found = explain_trial(found.source.trial, Options(over="20us", is_guest=False))
+
+    assert verdict(found) == ("idle-exit", grade)
+    is_missing = "the counter of system management interrupts" in found.worst[0].missing
+    assert is_missing == (moved is None)
 
 
 def test_a_core_that_did_something_since_it_went_idle_is_told_by_interrupts_again(tmp_path):

@@ -201,17 +201,18 @@ def _regraded(
 ) -> GapVerdicts:
     """Lower the grade of verdicts that no event proves: they are reached by exclusion.
 
-    That an idle core held packets is a guess unless an event says when it was told of them. In a
-    guest a wake-up that took far longer than usual may have been the hypervisor's; on bare
-    metal that softirqs were off follows from the core being awake, if firmware did not have it.
+    That an idle core held packets is a guess unless an event says when it was told of them. A
+    wake-up that took far longer than usual may have been the hypervisor's in a guest, and on bare
+    metal the firmware's, unless its counter stood still. That softirqs were off follows there from
+    the core being awake, if firmware did not have it.
     """
-    least = C
+    least, smi = C, verdicts.facts.smi
+    long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
+    excluded = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & long
     if verdicts.facts.is_guest is False:
-        excluded = verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
-        least = D if verdicts.facts.smi is None else C
-    else:
-        long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
-        excluded = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & long
+        excluded &= smi != 0
+        excluded |= verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
+        least = D if smi is None else C
     grade = np.where(excluded, np.maximum(verdicts.grade, least), verdicts.grade)
     if not is_told:
         grade = np.where(verdicts.cause == NUMBER[causes.IDLE_EXIT], D, grade)

@@ -239,7 +239,7 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
     if cause is causes.SMI:
         words.append("when the firmware was called: its counter says at most how often")
-    words += _missing_counters(cause, facts)
+    words += _missing_counters(cause, facts, is_seen=int(verdicts.grade[gap]) <= B)
     if cause is causes.TRACE_LOST:
         words.append("the events that were lost")
     if bool(verdicts.is_combined[gap]):
@@ -257,9 +257,9 @@ def _missing_events(facts: Facts, *, was_skipped: bool) -> Iterator[str]:
     yield from (f"the kernel's {event}" for event in facts.lacks)
 
 
-def _missing_counters(cause: Cause, facts: Facts) -> Iterator[str]:
+def _missing_counters(cause: Cause, facts: Facts, *, is_seen: bool) -> Iterator[str]:
     is_excluded = cause in (causes.HYPERVISOR_OR_HARDWARE, causes.SMI)
-    if cause is causes.SOFTIRQS_OFF:
+    if cause is causes.SOFTIRQS_OFF or (cause is causes.IDLE_EXIT and not is_seen):
         is_excluded = facts.is_guest is False
     if is_excluded and facts.smi is None:
         yield "the counter of system management interrupts"
