@@ -176,7 +176,7 @@ def test_a_virtual_cpu_that_never_sleeps_works_in_its_system_call():
     """The host sees one KVM_RUN after the other, with an interrupt of its own now and then."""
     trace = MadeTrace().vector(0, 100).switch(5 * MS, POLLER, HOG, PREEMPTED)
     trace.switch(6 * MS, HOG, POLLER)
-    for t in range(10 * MS, 100 * MS, 10 * MS):
+    for t in range(10 * MS, 200 * MS, 10 * MS):
         trace.add(t, "syscall_exit", KVM_RUN).add(t + 5 * US, "syscall_entry", KVM_RUN)
 
     found = explain_events(trace.events(), CORE, POLLER, notes())
@@ -195,6 +195,16 @@ def test_a_system_call_of_a_program_that_polls_is_a_stall():
     found = explain_events(trace.events(), CORE, POLLER, notes())
 
     assert {t.cause: t.total_ns for t in found.gap_totals} == {"syscall": 2 * MS, "timer": 200}
+
+
+def test_one_long_system_call_of_a_program_that_polls_is_a_stall():
+    trace = MadeTrace().vector(0, 100).add(10 * MS, "syscall_entry", SENDTO)
+    trace.add(62 * MS, "syscall_exit", SENDTO).vector(100 * MS, 100 * MS + 100)
+
+    found = explain_events(trace.events(), CORE, POLLER, notes())
+
+    assert {t.cause: t.total_ns for t in found.gap_totals} == {"syscall": 52 * MS, "timer": 200}
+    assert len(found.notes) == 1
 
 
 def test_logged_gaps_without_packets_have_their_verdicts_and_senders():

@@ -6,6 +6,7 @@ from made_trace import (
     CORE,
     HOG,
     KWORKER,
+    OTHER_CORE,
     POLLER,
     PREEMPTED,
     SLEEPS,
@@ -15,7 +16,7 @@ from made_trace import (
     write_trial,
 )
 from taut.explain import Options, explain_trial
-from taut.explain.walk.pollers import Workers, find_workers
+from taut.explain.walk.pollers import Workers, find_workers, works_in_calls
 
 MS, US = 1_000_000, 1_000
 SECOND, MAIN, GONE = 101, 102, 0x20
@@ -53,6 +54,41 @@ def test_a_sleep_whose_switch_back_is_missing_ends_with_the_next_event_of_its_th
     trace.switch(30 * MS, POLLER, HOG, PREEMPTED).switch(30 * MS + US, HOG, POLLER)
 
     assert find_workers(trace.events(), CORE, {POLLER}) == Workers((POLLER,), sleep=False)
+
+
+def calling(busy_ns, n=20, cpu=CORE):
+    """It is in a system call for so much of each of some milliseconds."""
+    trace = MadeTrace().vector(0, 100)
+    for t in range(MS, n * MS, MS):
+        trace.add(t, "syscall_entry", 16, cpu=cpu).add(t + busy_ns, "syscall_exit", 16, cpu=cpu)
+    return trace.vector(n * MS, n * MS + 100)
+
+
+def test_a_thread_works_in_system_calls_if_it_is_in_many_for_most_of_the_time():
+    assert works_in_calls(calling(600 * US).events(), CORE, POLLER)
+    assert not works_in_calls(calling(400 * US).events(), CORE, POLLER)
+    assert not works_in_calls(calling(900 * US, n=10).events(), CORE, POLLER)
+
+
+def test_a_system_call_whose_exit_never_comes_is_not_counted():
+    trace = calling(100 * US).add(21 * MS, "syscall_entry", 16).vector(200 * MS, 200 * MS + 100)
+
+    assert not works_in_calls(trace.events(), CORE, POLLER)
+
+
+def test_a_system_call_in_which_events_were_lost_is_not_counted():
+    trace = calling(100 * US).add(21 * MS, "syscall_entry", 16)
+    trace.add(50 * MS, "lost", 10, 60 * MS).add(200 * MS, "syscall_exit", 16)
+
+    assert not works_in_calls(trace.events(), CORE, POLLER)
+
+
+def test_system_calls_on_another_core_are_not_those_of_this_one():
+    elsewhere = MadeTrace().add(MS, "syscall_entry", 16, cpu=OTHER_CORE)
+    elsewhere.add(2 * MS, "syscall_exit", 16, cpu=OTHER_CORE)
+
+    assert not works_in_calls(elsewhere.events(), CORE, POLLER)
+    assert not works_in_calls(calling(900 * US, cpu=OTHER_CORE).events(), CORE, POLLER)
 
 
 def test_of_threads_that_take_turns_the_one_that_forwards_is_watched(tmp_path):

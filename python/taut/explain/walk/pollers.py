@@ -13,6 +13,7 @@ import numpy as np
 
 from taut.explain.arrays import Ints
 from taut.explain.read.events import KIND, Events, high, low
+from taut.explain.read.spans import lost_spans, overlaps, skipped_spans
 from taut.explain.walk.running import ASLEEP
 from taut.explain.walk.timeline import ABOUT_OTHERS
 
@@ -20,6 +21,9 @@ _LEAST_SHARE = 0.01
 """A thread with less than this share of the core's time does not work there."""
 _MOST_ASLEEP = 0.1
 """A thread that sleeps more than this share of its time waits for packets."""
+
+_LEAST_CALLS = 10
+"""A thread that was in fewer system calls does not work in them."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +49,23 @@ def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers
 
 
 def works_in_calls(events: Events, core: int, thread: int) -> bool:
-    """Whether a thread is in system calls more than half of the time, as a virtual CPU is."""
-    rows = np.flatnonzero(events.of("syscall_entry", "syscall_exit") & (events.thread == thread))
+    """Whether a thread is in system calls more than half of the time, as a virtual CPU is.
+
+    In many of them: one long call is a stall. Calls count of which both ends were recorded, or
+    that began before the trace did, and in which no events were lost or left out.
+    """
+    is_call = events.of("syscall_entry", "syscall_exit") & (events.thread == thread)
+    rows = np.flatnonzero(is_call & (events.cpu == core))
     if not len(rows):
         return False
-    own = events.time_ns[_on(events, core)]
-    times = np.concatenate([own[:1], events.time_ns[rows], own[-1:]])
-    is_entry = events.kind[rows] == KIND["syscall_entry"]
-    # One that began before the trace ends with the first event.
-    in_call = np.concatenate([~is_entry[:1], is_entry])
-    return 2 * int(np.diff(times)[in_call].sum()) > _traced_ns(events, core)
+    times = np.append(events.time_ns[_on(events, core)][0], events.time_ns[rows])
+    is_entry = np.append(True, events.kind[rows] == KIND["syscall_entry"])
+    is_whole = is_entry[:-1] & ~is_entry[1:]
+    start, end = times[:-1][is_whole], times[1:][is_whole]
+    is_seen = ~overlaps(start, end, *lost_spans(events, core))
+    is_seen &= ~overlaps(start, end, *skipped_spans(events))
+    in_calls_ns = int((end - start)[is_seen].sum())
+    return int(is_seen.sum()) >= _LEAST_CALLS and 2 * in_calls_ns > _traced_ns(events, core)
 
 
 def busiest_thread(events: Events, core: int) -> int | None:
