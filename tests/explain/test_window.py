@@ -5,12 +5,15 @@ import sys
 
 import pytest
 
+from made_trace import CORE, POLLER, MadeTrace, notes
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, MissingToolError
 from taut.explain import window
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 from waiting import wait_for
+
+MS, US = 1_000_000, 1_000
 
 PROGRAM = """
 import hashlib, os, signal, sys, threading, time
@@ -59,3 +62,32 @@ def test_nothing_is_traced_where_threads_have_numbers_of_their_own(monkeypatch: 
 
     with pytest.raises(MissingToolError, match=r"cannot trace: threads .*--pid=host"):
         explain_window({0: 1}, 1_000_000)
+
+
+def calling(busy_ns: int):
+    """A thread is in a system call for so much of each millisecond."""
+    trace = MadeTrace().vector(0, 100)
+    for t in range(MS, 20 * MS, MS):
+        trace.add(t, "syscall_entry", 16).add(t + busy_ns, "syscall_exit", 16)
+    return trace.vector(20 * MS, 20 * MS + 100).events()
+
+
+@pytest.mark.parametrize("first_is_work", [True, False])
+def test_windows_that_are_compared_share_how_a_thread_works(
+    first_is_work: bool, monkeypatch: pytest.MonkeyPatch
+):
+    busy = [560 * US, 480 * US] if first_is_work else [480 * US, 560 * US]
+    traced = iter([calling(busy_ns) for busy_ns in busy])
+    monkeypatch.setattr(window, "has_own_numbers", lambda _: False)
+    monkeypatch.setattr(window, "_states", lambda *_: {CORE: 0})
+    monkeypatch.setattr(window, "_trace", lambda *_: None)
+    monkeypatch.setattr(window, "convert_events", lambda *_: None)
+    monkeypatch.setattr(window, "read_events", lambda _: next(traced))
+    monkeypatch.setattr(window, "read_notes", lambda _: notes())
+
+    ways: dict[int, Ways] = {}
+    found = [explain_window({CORE: POLLER}, MS, ways=ways)[0] for _ in busy]
+
+    is_stall = ["syscall" in {total.cause for total in one.gap_totals} for one in found]
+    assert is_stall == [not first_is_work] * 2
+    assert ways[POLLER].in_calls == first_is_work

@@ -121,20 +121,30 @@ def test_a_pair_of_windows_without_a_figure_is_not_told_of_packets() -> None:
 def test_a_window_in_which_its_state_was_gone_has_no_figure(
     monkeypatch: pytest.MonkeyPatch, before: InForce, after: InForce
 ) -> None:
-    in_force = iter([before, after, InForce(), InForce()])
+    in_force = iter([before, after, *[InForce()] * 4])
     states = SimpleNamespace(
         enter=lambda state: SimpleNamespace(of=lambda *_: []),
         read_in_force=lambda: next(in_force),
     )
     process = SimpleNamespace(threads={1: 100}, check=lambda host: None)
     watch = SimpleNamespace(process=process, states=states, host=None, environment={}, scratch=None)
-    monkeypatch.setattr(stalls, "explain_window", lambda *_: [explained(timer=5_000)])
+    given: list[object] = []
+
+    def explain(*arguments: object) -> list[Explanation]:
+        given.append(arguments[-1])
+        return [explained(timer=5_000)]
+
+    monkeypatch.setattr(stalls, "explain_window", explain)
     bench = StallsBench(cast(Watch, watch), 10**9, seed=1)
 
     spoilt, whole = bench.measure([B], range(2, 4))
+    bench.measure([B], range(4, 5))
 
     assert (spoilt.figures, whole.figures) == ({}, {"trimmed": {"core 1": 5_000.0}})
-    first, second = bench.windows
+    # How its threads work is decided once.
+    assert given[-1] is given[-2]
+    assert given[-1] == {}
+    first, second, _ = bench.windows
     assert (first.figures, first.causes) == ({}, {})
     assert first.failure == "not in force any more: vm.stat_interval"
     assert (second.causes, second.failure) == ({"timer": 5_000.0}, "")

@@ -18,6 +18,7 @@ from taut.experiment.plan import STATE_NS, derive_seed
 from taut.explain import causes
 from taut.explain.causes import title_of
 from taut.explain.tell.result import Explanation
+from taut.explain.walk.pollers import Ways
 from taut.explain.window import explain_window
 from taut.host.apply import Outcome
 from taut.host.plan import Plan
@@ -86,6 +87,8 @@ class StallsBench:
         self._window_ns = window_ns
         self._seed = seed
         self._measured = measured
+        # Decided in each window anew, a thread's calls would be stalls in one and work in another.
+        self._ways: dict[int, Ways] = {}
         self.windows: list[Window] = []
 
     @property
@@ -160,7 +163,9 @@ class StallsBench:
         watch = self._watch
         threads = watch.process.threads
         try:
-            found = explain_window(threads, self._window_ns, watch.environment, watch.scratch)
+            found = explain_window(
+                threads, self._window_ns, watch.environment, watch.scratch, self._ways
+            )
         except TautError:
             # The tracer fails when the process is gone: say that instead.
             watch.process.check(watch.host)

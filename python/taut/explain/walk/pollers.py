@@ -48,6 +48,22 @@ def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers
     return Workers(tuple(sorted(found, key=lambda t: (-ran[t], t))), sleep=not polling)
 
 
+@dataclass(frozen=True)
+class Ways:
+    """How a thread works: windows that are compared with each other have to share it."""
+
+    sleeps: bool
+    in_calls: bool
+
+
+def ways_of(events: Events, core: int, thread: int) -> Ways | None:
+    """Tell how a thread works on its core; None: it never had it."""
+    found = find_workers(events, core, {thread})
+    if found is None:
+        return None
+    return Ways(found.sleep, not found.sleep and works_in_calls(events, core, thread))
+
+
 def works_in_calls(events: Events, core: int, thread: int) -> bool:
     """Whether a thread is in system calls more than half of the time, as a virtual CPU is.
 
