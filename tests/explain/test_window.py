@@ -9,6 +9,7 @@ from made_trace import CORE, POLLER, MadeTrace, notes
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, MissingToolError
 from taut.explain import window
+from taut.explain.walk.pollers import Ways
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 from waiting import wait_for
