@@ -38,46 +38,34 @@ def seize(path: Path, flags: int = 0) -> int | None:
     return _if_there(path, found)
 
 
-@contextmanager
-def held_alone(folder: Path) -> Iterator[bool]:
-    """Hold a folder while the block lasts; False: somebody else does.
+def lock_now(opened: int) -> bool:
+    """Take the lock of an open file; False: somebody else has it.
 
     Where a file system has no locks it is nobody's: who asks here works all the same.
     """
-    opened = os.open(folder, os.O_DIRECTORY)
-    try:
-        yield not _is_anothers(opened)
-    finally:
-        os.close(opened)
-
-
-@contextmanager
-def held_within(path: Path, most_s: float) -> Iterator[bool]:
-    """Hold what is there while the block lasts; False: somebody else still does after `most_s`.
-
-    Without locks, as for `held_alone`.
-    """
-    end = time.monotonic() + most_s
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        while is_late := _is_anothers(opened):
-            if time.monotonic() > end:
-                break
-            time.sleep(0.02)
-        yield not is_late
-    finally:
-        os.close(opened)
-
-
-def _is_anothers(opened: int) -> bool:
-    """Take the lock, if it can be had at once."""
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return False
     except OSError:
         pass
-    return False
+    return True
+
+
+@contextmanager
+def held_alone(path: Path, within_s: float = 0.0) -> Iterator[bool]:
+    """Hold what is there while the block lasts, as `lock_now` does.
+
+    False: somebody else still does after waiting so long.
+    """
+    end = time.monotonic() + within_s
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        while not (is_ours := lock_now(opened)) and time.monotonic() < end:
+            time.sleep(0.02)
+        yield is_ours
+    finally:
+        os.close(opened)
 
 
 def _if_there(path: Path, opened: int) -> int | None:

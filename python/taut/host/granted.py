@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 
 from taut.core.errors import InputError
-from taut.core.held import held_within
+from taut.core.held import held_alone
 from taut.host.host import Host
 from taut.host.journal import boot_id
 from taut.host.journal_lines import Entry
@@ -50,7 +50,7 @@ def counts_held(host: Host, entries: Sequence[Entry]) -> Iterator[None]:
     if not (any(is_count(entry.setting) for entry in entries) and path.exists()):
         yield
         return
-    with held_within(path, _MOST_S):
+    with held_alone(path, _MOST_S):
         yield
 
 

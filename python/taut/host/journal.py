@@ -12,7 +12,6 @@ their first old values, however many boots later they are undone.
 """
 
 import errno
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import IO
 
 from taut.core.errors import InputError, TautError
 from taut.core.files import write_whole
+from taut.core.held import lock_now
 from taut.core.version import taut_version
 from taut.host.host import Host
 from taut.host.journal_lines import (
@@ -74,7 +74,7 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._open_lock() as lock:
             end = time.monotonic() + _LOCK_WAIT_S
-            while not _is_locked(lock.fileno()):
+            while not lock_now(lock.fileno()):
                 if time.monotonic() > end and not waits():
                     raise TautError(
                         "another `taut host apply`, `undo` or `effect` is at work; wait for its end"
@@ -233,14 +233,6 @@ class Journal:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def machine_id(host: Host) -> str:

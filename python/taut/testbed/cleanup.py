@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import TautError
-from taut.core.held import held_within
+from taut.core.held import held_alone
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import KILL_S, carriers, kill_carriers
 from taut.testbed.control_groups import find_groups, remove_groups
@@ -44,7 +44,7 @@ def clean(base: Path, failed: Callable[[str], None] | None = None) -> list[str]:
     if not dead_runs(base):
         return []
     # Two that clean up at once would remove the same things: the second waits, and looks again.
-    with held_within(base, KILL_S):
+    with held_alone(base, KILL_S):
         return take_all([partial(remove_run, folder) for folder in dead_runs(base)], failed)
 
 
