@@ -228,3 +228,19 @@ def test_gaps_of_a_core_that_was_not_traced_are_unknown(cores):
     found = explain_gaps(gap_rows((0, 9_000, "noise")), trace.events(), CORE, notes(cores=cores))
 
     assert found.gaps["cause"].to_pylist() == ["unknown"]
+
+
+@pytest.mark.parametrize("is_guest", [True, False])
+def test_a_wake_up_far_longer_than_usual_may_have_been_somebody_elses(is_guest):
+    trace = sleeping_worker(records_calls=False)
+    trace.switch(200 * MS + US, POLLER, 0, SLEEPS)
+    trace.add(200 * MS + 100 * US, "wakeup", POLLER, CORE, thread=0)
+    trace.switch(200 * MS + 400 * US, 0, POLLER)
+
+    # Of firmware nothing is counted here.
+    options = Options(is_guest=is_guest, n_worst=2)
+    found = explain_events(trace.events(), CORE, POLLER, notes(), options=options)
+
+    long, usual = found.worst_gaps
+    assert long.grade == ("C" if is_guest else "D")
+    assert usual.grade == "B"

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, Ints, Mask, at_or
+from taut.explain.arrays import Ints, Mask, at_or
 from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
-from taut.explain.judge.verdicts import C, D, GapVerdicts, judge, mark
+from taut.explain.judge.verdicts import C, D, GapVerdicts, doubted, judge, mark
 from taut.explain.read.events import Events, high, low
 from taut.explain.read.facts import facts_of
 from taut.explain.read.names import Names
@@ -201,19 +201,14 @@ def _regraded(
 ) -> GapVerdicts:
     """Lower the grade of verdicts that no event proves: they are reached by exclusion.
 
-    That an idle core held packets is a guess unless an event says when it was told of them. A
-    wake-up that took far longer than usual may have been the hypervisor's in a guest, and on bare
-    metal the firmware's, unless its counter stood still. That softirqs were off follows there from
-    the core being awake, if firmware did not have it.
+    That an idle core held packets is a guess unless an event says when it was told of them. That
+    softirqs were off follows on bare metal from the core being awake, if firmware did not have it.
     """
-    least, smi = C, verdicts.facts.smi
-    long = holds.served_ns - holds.start_ns > (AFTER_ALL if usual_ns is None else usual_ns)
-    excluded = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & long
-    if verdicts.facts.is_guest is False:
-        excluded &= smi != 0
-        excluded |= verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
-        least = D if smi is None else C
-    grade = np.where(excluded, np.maximum(verdicts.grade, least), verdicts.grade)
+    verdicts = doubted(verdicts, holds.served_ns - holds.start_ns, usual_ns)
+    grade, facts = verdicts.grade, verdicts.facts
+    if facts.is_guest is False:
+        is_off = verdicts.cause == NUMBER[causes.SOFTIRQS_OFF]
+        grade = np.where(is_off, np.maximum(grade, D if facts.smi is None else C), grade)
     if not is_told:
         grade = np.where(verdicts.cause == NUMBER[causes.IDLE_EXIT], D, grade)
     return replace(verdicts, grade=grade)

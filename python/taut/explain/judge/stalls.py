@@ -1,14 +1,10 @@
 """Verdicts of stalls that only the kernel's events show: their thread keeps no log of gaps."""
 
-from dataclasses import replace
-
-import numpy as np
-
 from taut.explain import causes
 from taut.explain.causes import NUMBER
 from taut.explain.judge.shares import share_out
 from taut.explain.judge.traced import Traced
-from taut.explain.judge.verdicts import C, GapVerdicts, judge, mark
+from taut.explain.judge.verdicts import GapVerdicts, doubted, judge, mark
 from taut.explain.read.facts import facts_of, together
 from taut.explain.read.names import Names
 from taut.explain.read.passages import Passages
@@ -47,14 +43,6 @@ def judge_found(stalls: Stalls, watched: Watched, traced: Traced) -> GapVerdicts
         for thread in (watched.thread, *sorted(watched.also))
     )
     marks = mark(stalls.spans, events, notes)
-    return _regraded(judge(stalls.spans, stalls.segments, shares, facts, marks))
-
-
-def _regraded(verdicts: GapVerdicts) -> GapVerdicts:
-    """In a guest, waking that took far longer than usual may have been the hypervisor's."""
-    is_exit = verdicts.cause == NUMBER[causes.IDLE_EXIT]
-    usual = usual_ns(verdicts.spans.length_ns[is_exit])
-    if verdicts.facts.is_guest is False or usual is None:
-        return verdicts
-    is_long = is_exit & (verdicts.spans.length_ns > usual)
-    return replace(verdicts, grade=np.where(is_long, np.maximum(verdicts.grade, C), verdicts.grade))
+    verdicts = judge(stalls.spans, stalls.segments, shares, facts, marks)
+    took_ns = stalls.spans.length_ns
+    return doubted(verdicts, took_ns, usual_ns(took_ns[verdicts.cause == NUMBER[causes.IDLE_EXIT]]))

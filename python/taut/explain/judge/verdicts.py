@@ -7,7 +7,7 @@ found by exclusion.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -102,6 +102,21 @@ def judge(
     if facts.is_partial:
         grade[:] = D
     return GapVerdicts(spans, segments, shares, facts, cause, grade, visit, is_combined & ~broken)
+
+
+def doubted(verdicts: GapVerdicts, took_ns: Ints, usual_ns: int | None) -> GapVerdicts:
+    """Lower the grade of wake-ups that took far longer than usual (None: unknown).
+
+    In a guest the hypervisor may have had the core, on bare metal the firmware, unless its counter
+    stood still.
+    """
+    facts = verdicts.facts
+    if usual_ns is None or (facts.is_guest is False and facts.smi == 0):
+        return verdicts
+    least = D if facts.is_guest is False and facts.smi is None else C
+    is_long = (verdicts.cause == NUMBER[causes.IDLE_EXIT]) & (took_ns > usual_ns)
+    grade = np.where(is_long, np.maximum(verdicts.grade, least), verdicts.grade)
+    return replace(verdicts, grade=grade)
 
 
 def _weigh(spans: Spans, shares: Shares) -> _Weights:
