@@ -148,10 +148,11 @@ def test_a_link_to_a_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
 
 def test_a_link_of_the_system_is_followed_whatever_it_leads_to(tmp_path: Path) -> None:
     program = "from taut.core.files import *; write_whole(Path('/dev/stdout'), 'new')"
-    with (tmp_path / "out").open("w") as out:
+    (tmp_path / "out").write_text("old ")
+    with (tmp_path / "out").open("a") as out:
         subprocess.run([sys.executable, "-c", program], stdout=out, check=True)
 
-    assert (tmp_path / "out").read_text() == "new"
+    assert (tmp_path / "out").read_text() == "old new"
     assert Path("/dev/stdout").is_symlink()
 
 

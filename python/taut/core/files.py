@@ -111,7 +111,8 @@ def is_replaceable(path: Path) -> bool:
     A link to either is replaced, not what it names: in a folder that others may write to it could
     lead anywhere. Those of /dev and /proc (/dev/stdout) are the system's.
     """
-    if path.is_symlink() and path.parent.resolve().parts[1:2] in (("dev",), ("proc",)):
+    parent = path.parent.resolve()
+    if path.is_symlink() and (parent == Path("/dev") or parent.is_relative_to("/proc")):
         return False
     try:
         return stat.S_ISREG(path.stat().st_mode)
@@ -128,7 +129,8 @@ def _copied(path: Path) -> Iterator[Path]:
         temporary = Path(folder) / path.name
         with _naming(path, temporary):
             yield temporary
-            with temporary.open("rb") as written, path.open("wb") as target:
+            # Appended: of `--out /dev/stdout >> FILE` the file would lose what it has.
+            with temporary.open("rb") as written, path.open("ab") as target:
                 shutil.copyfileobj(written, target)
 
 
