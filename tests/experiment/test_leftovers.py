@@ -150,7 +150,7 @@ def test_who_is_to_change_the_host_learns_at_the_end_that_it_is_not_as_found(
 def test_a_run_that_cannot_be_undone_keeps_no_other_from_it(
     base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def remove_run(folder: Path) -> list[str]:
+    def remove_run(folder: Path, _: object) -> list[str]:
         if folder.name == "dddd":
             return [f"folder {folder}"]
         raise OSError(errno.EBUSY, "Device or resource busy", folder.name)

@@ -208,7 +208,8 @@ def test_a_run_says_that_its_pages_stay_because_somebody_else_set_their_number(
 
     assert _count(nr) == 512
     assert warned == [
-        "gave back none of 64 hugepages: somebody else has changed their number, now 512"
+        f"run {scope.id}: none of 64 hugepages given back: somebody else has changed their number, "
+        "now 512"
     ]
 
 
@@ -221,7 +222,8 @@ def test_pages_that_stay_are_told_where_a_dead_runs_things_are_removed(
     removed = cleanup.remove_run(killed)
 
     assert removed == [
-        "none of 64 hugepages: somebody else has changed their number, now 512",
+        "run aaaa: none of 64 hugepages given back: somebody else has changed their number, "
+        "now 512",
         f"folder {killed}",
     ]
 

@@ -252,7 +252,7 @@ def test_what_does_not_go_keeps_the_runs_folder_for_the_next_cleanup(
         [said] = cleanup.remove_run(scope.folder)
         [again] = cleanup.remove_run(scope.folder)
         assert said == again
-        assert said.startswith(f"not all of run {scope.id}, which is tried again: ")
+        assert said.startswith(f"run {scope.id}: still there, and tried again: ")
         assert read_owner(scope.folder) is not None
 
     assert not scope.folder.exists()

@@ -20,7 +20,7 @@ from taut.records.documents.json_form import read_document
 
 _POOL = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"
 _OWNERS = "/run/taut/*/owner.json"
-_MOST_S = 10.0
+_MOST_S = 60.0
 
 
 @dataclass(frozen=True)

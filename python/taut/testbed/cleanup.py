@@ -45,7 +45,7 @@ def clean(base: Path, failed: Callable[[str], None] | None = None) -> list[str]:
         return []
     # Two that clean up at once would remove the same things: the second waits, and looks again.
     with held_alone(base, KILL_S):
-        return take_all([partial(remove_run, folder) for folder in dead_runs(base)], failed)
+        return take_all([partial(remove_run, folder, failed) for folder in dead_runs(base)], failed)
 
 
 def take_all(
@@ -104,8 +104,8 @@ def remove_run(folder: Path, kept: Callable[[str], None] | None = None) -> list[
     """Undo one run, whoever owns it; a thing that is already gone is no error.
 
     What does not go keeps the folder, for the next cleanup to try again, which waits for it no
-    longer than a moment. `kept` is called for what stays; without it, that is told with what was
-    removed.
+    longer than a moment. `kept` is called with what stays, and why; without it, that is told with
+    what was removed.
     """
     owner = read_owner(folder)
     removed: list[str] = []
@@ -121,7 +121,7 @@ def remove_run(folder: Path, kept: Callable[[str], None] | None = None) -> list[
     left = [] if owner is None else _left_of(owner.run_id)
     if left and folder.exists():
         gave_up.touch()
-        tell(f"not all of run {folder.name}, which is tried again: {', '.join(left)}")
+        tell(f"run {folder.name}: still there, and tried again: {', '.join(left)}")
     elif folder.exists():
         shutil.rmtree(folder, ignore_errors=True)
         removed += [] if folder.exists() else [f"folder {folder}"]
@@ -216,8 +216,8 @@ def _give_back_hugepages(folder: Path, owner: Owner, kept: Callable[[str], None]
                 removed.append(f"{plan.asked} hugepages")
             elif grant.added:
                 kept(
-                    f"none of {grant.added} hugepages: somebody else has changed their number, "
-                    f"now {plan.before}"
+                    f"run {folder.name}: none of {grant.added} hugepages given back: somebody else "
+                    f"has changed their number, now {plan.before}"
                 )
     return removed
 

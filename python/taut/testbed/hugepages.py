@@ -5,16 +5,18 @@ them, maybe another run whose program is just about to map them. Nor are pages g
 count is not what runs have made of it: then an administrator has set it, and it is theirs.
 """
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from taut.core.held import held_alone
 from taut.testbed.owner import HugepageGrant
 
 NR_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+
+_MOST_S = 60.0
 
 
 def may_change() -> bool:
@@ -27,11 +29,11 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
     """Hold the machine's lock on the count: several runs read, change and write it.
 
     The lock is on the kernel's file itself, which runs in different base folders and containers
-    share (of each other's grants they do not know, so that pages they added at the same time stay,
-    and that is said); the kernel releases it when the holder dies.
+    share; the kernel releases it when the holder dies. Who holds it for longer than a minute is no
+    run, and not waited for. Of each other's grants runs in different base folders do not know:
+    pages that both added at one time stay, and that is said.
     """
-    with path.open(encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with held_alone(path, _MOST_S):
         yield
 
 

@@ -65,7 +65,7 @@ class RunScope:
     ) -> None:
         with stage("cleaning up"):
             self._write_again()
-            cleanup.remove_run(self.folder, lambda words: self._warn(f"gave back {words}"))
+            cleanup.remove_run(self.folder, self._warn)
         self._owner = None
 
     @contextmanager
