@@ -16,6 +16,7 @@ from made_trace import (
     notes,
 )
 from taut.explain import Options, as_document, explain_events, explain_gaps
+from taut.explain.judge.verdicts import GapVerdicts
 from taut.explain.walk.calibrate import Calibration, EntryCost
 
 MS, US = 1_000_000, 1_000
@@ -244,3 +245,12 @@ def test_a_wake_up_far_longer_than_usual_may_have_been_somebody_elses(is_guest):
     long, usual = found.worst_gaps
     assert long.grade == ("C" if is_guest else "D")
     assert usual.grade == "B"
+
+
+def test_to_tell_of_one_gap_no_column_of_all_is_worked_out(monkeypatch):
+    # Of 200,000 gaps, as an overloaded device has, that took minutes.
+    monkeypatch.setattr(GapVerdicts, "detail", property(lambda _: pytest.fail("for all gaps")))
+
+    found = explain_events(sleeping_worker().events(), CORE, POLLER, notes())
+
+    assert found.worst_gaps[0].detail == ""

@@ -48,7 +48,10 @@ class GapVerdicts:
 
     @property
     def detail(self) -> Numbers:
-        """By gap the position in `segments.details` of its longest visit's; 0: it has none."""
+        """By gap the position in `segments.details` of its longest visit's; 0: it has none.
+
+        Worked out for all gaps, each time that it is asked for.
+        """
         return at_or(self.segments.visit_detail, self.visit, 0)
 
 

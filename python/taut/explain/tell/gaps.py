@@ -110,6 +110,8 @@ def _taken_by(verdicts: GapVerdicts, cause: int) -> dict[int, int]:
 
 def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
     """Describe one gap: its verdict, and where all of its time went."""
+    # By its row alone: of an overloaded device there are as many gaps as packets.
+    [detail] = at_or(verdicts.segments.visit_detail, verdicts.visit[gap : gap + 1], 0)
     return GapStory(
         thread=verdicts.spans.thread,
         core=verdicts.spans.core,
@@ -117,7 +119,7 @@ def tell_gap(verdicts: GapVerdicts, gap: int) -> GapStory:
         end_ns=int(verdicts.spans.end_ns[gap]),
         cause=CAUSES[int(verdicts.cause[gap])].id,
         grade=LETTERS[int(verdicts.grade[gap])],
-        detail=verdicts.segments.details[int(verdicts.detail[gap])],
+        detail=verdicts.segments.details[int(detail)],
         shares=shares_of(verdicts, gap),
         missing=tuple(missing_words(verdicts, gap)),
     )
