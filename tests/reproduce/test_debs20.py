@@ -9,7 +9,7 @@ from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.reproduce import EXPERIMENTS
 from taut.reproduce.debs20 import DEBS20, FORWARDERS, SWEPT
-from taut.reproduce.experiment import Section
+from taut.reproduce.experiment import Section, micros
 
 
 def row(dut: str, pps: float, p50_us: float, p90_us: float, **changes: Any) -> dict[str, Any]:
@@ -130,3 +130,11 @@ def test_stalls_of_the_instrument_do_not_decide():
 
 def test_each_experiment_is_found_by_its_name():
     assert all(name == experiment.name for name, experiment in EXPERIMENTS.items())
+
+
+@pytest.mark.parametrize(
+    ("ns", "words"),
+    [(303, "0.303"), (999_400, "999"), (999_700, "1000"), (12_345_678, "12346")],
+)
+def test_a_time_of_many_digits_is_written_in_full(ns: int, words: str) -> None:
+    assert micros(ns) == words

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from taut.analysis.load import rate_words, share_words
 from taut.core.units import format_ns
 from taut.records.documents.results import WITH_VOID, WITHOUT_VOID, Packets, Variant
-from taut.reproduce.experiment import DID_IT, PublishedExperiment, Section, Variants
+from taut.reproduce.experiment import DID_IT, PublishedExperiment, Section, Variants, micros
 
 MAIN_PPS = 100_000
 MAIN_RATE = "100kpps"
@@ -159,7 +159,7 @@ def _table(variants: Variants) -> Section:
                 " / ".join(f"{us:g}" for us in published) if published else "",
                 _four(row, WITH_VOID),
                 _four(row, WITHOUT_VOID),
-                "" if row is None else f"{(row.latency.p50_ns or 0) / 1000:.3g}",
+                "" if row is None else micros(row.latency.p50_ns or 0),
             )
         )
     return Section("DEBS 2020: 64 B, 100 kpkt/s constant", columns, tuple(rows), _NOTE)
@@ -171,8 +171,9 @@ def _four(row: Variant | None, packets: Packets) -> str:
     figures = row.metrics.latency(packets)
     if not figures.n:
         return "none"
-    values = ((figures.value_ns(name) or 0) / 1000 for name in ("mean", "min", "max", "stdev"))
-    return " / ".join(f"{us:.3g}" if us < 1000 else f"{us:.0f}" for us in values)
+    return " / ".join(
+        micros(figures.value_ns(name) or 0) for name in ("mean", "min", "max", "stdev")
+    )
 
 
 def _shape(variants: Variants) -> Section:
@@ -286,7 +287,7 @@ def _sweep_cell(row: Variant | None) -> str:
     if row.loss_ratio > SATURATED_LOSS:
         cell += f", {share_words(row.loss_ratio)} lost"
     if row.achieved_pps < (1 - SATURATED_LOSS) * row.offered_pps:
-        cell += f", {100 * row.achieved_pps / row.offered_pps:.3g} % sent"
+        cell += f", {share_words(row.achieved_pps / row.offered_pps)} sent"
     return cell
 
 

@@ -15,6 +15,12 @@ DID_IT = "did it?"
 """The last column of a table of shapes: yes, no or not run."""
 
 
+def micros(ns: float) -> str:
+    """Write a time in µs without its unit: three digits, or every one before the point."""
+    us = ns / 1000
+    return f"{us:.0f}" if us >= 999.5 else f"{us:.3g}"
+
+
 @dataclass(frozen=True)
 class Section:
     """One table of published beside measured; RUN/published.json is a list of these."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from taut.records.documents.figures import NO_FIGURES, Figures
 from taut.records.documents.results import WITHOUT_VOID, Variant
 from taut.records.documents.trial import AS_FOUND, BARE
-from taut.reproduce.experiment import DID_IT, Section, Variants
+from taut.reproduce.experiment import DID_IT, Section, Variants, micros
 
 TRIMMED = "trimmed"
 STATES = (AS_FOUND, TRIMMED)
@@ -97,10 +97,8 @@ def unsupported(row: Variant) -> Sequence[str]:
 def min_avg_max(figures: Figures) -> str:
     """Write a cell, in µs."""
     values = (figures.min_ns, figures.mean_ns, figures.max_ns)
-    known = [value / 1000 for value in values if value is not None]
-    if len(known) < len(values):
-        return NOT_RUN
-    return " / ".join(f"{us:.3g}" if us < 1000 else f"{us:.0f}" for us in known)
+    known = [value for value in values if value is not None]
+    return NOT_RUN if len(known) < len(values) else " / ".join(map(micros, known))
 
 
 def path_words(row: Variant | None) -> str:
