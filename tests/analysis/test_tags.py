@@ -36,3 +36,9 @@ def test_what_came_twice_and_what_was_not_sent_is_no_tag(tmp_path):
 
     assert read_tags(path, 10, 30, 1) == Tags([7], 0)
     assert read_tags(path, 100, 200, 3) == Tags([], 0)
+
+
+def test_a_trial_of_a_warm_up_alone_has_no_tag(tmp_path):
+    path = write_rows(tmp_path, [row(0, -50, -1, flags=COLD)])
+
+    assert read_tags(path, 100, 200, 3) == Tags([], 0)

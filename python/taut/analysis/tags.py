@@ -24,7 +24,10 @@ def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
     They lie between `after_ns` and `until_ns` from the end of the warm-up. A stretch in which no
     packet was due has no tag.
     """
-    begin_ns = _first_due(packets) + after_ns
+    first_ns = _first_due(packets)
+    if first_ns is None:
+        return Tags([], 0)
+    begin_ns = first_ns + after_ns
     stretch_ns = (until_ns - after_ns) / n
     due_ns = np.full(n, _NEVER)
     latency_ns = np.full(n, NONE)
@@ -45,9 +48,9 @@ def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
     return Tags(latency_ns[is_back].tolist(), int(np.sum(is_tagged & ~is_back)))
 
 
-def _first_due(packets: Path) -> int:
-    """Give the time the first packet behind the warm-up was due."""
+def _first_due(packets: Path) -> int | None:
+    """Give the time the first packet behind the warm-up was due; None: there is none."""
     first = _NEVER
     for [due] in own_packets(packets, ["due_ns"]):
         first = min(first, int(due.min(initial=_NEVER)))
-    return first
+    return None if first == _NEVER else first
