@@ -9,7 +9,7 @@ from made_trace import CORE, POLLER, MadeTrace, notes
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError, MissingToolError
 from taut.explain import window
-from taut.explain.walk.pollers import Ways
+from taut.explain.walk.pollers import WorkMode
 from taut.explain.window import explain_window, threads_on
 from taut.host.host import Host
 from waiting import wait_for
@@ -86,9 +86,9 @@ def test_windows_that_are_compared_share_how_a_thread_works(
     monkeypatch.setattr(window, "read_events", lambda _: next(traced))
     monkeypatch.setattr(window, "read_notes", lambda _: notes())
 
-    ways: dict[int, Ways] = {}
-    found = [explain_window({CORE: POLLER}, MS, ways=ways)[0] for _ in busy]
+    modes: dict[int, WorkMode] = {}
+    found = [explain_window({CORE: POLLER}, MS, modes=modes)[0] for _ in busy]
 
     is_stall = ["syscall" in {total.cause for total in one.gap_totals} for one in found]
     assert is_stall == [not first_is_work] * 2
-    assert ways[POLLER].in_calls == first_is_work
+    assert modes[POLLER].in_calls == first_is_work

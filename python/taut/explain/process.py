@@ -17,7 +17,7 @@ from taut.explain.tell.gaps import gap_totals, worst_gaps
 from taut.explain.tell.result import Explanation, Options, Source
 from taut.explain.walk.calibrate import Calibration, calibrate
 from taut.explain.walk.contexts import Watched
-from taut.explain.walk.pollers import Ways, find_thread, ways_of
+from taut.explain.walk.pollers import WorkMode, find_thread, work_mode_of
 from taut.explain.walk.running import ASLEEP
 from taut.explain.walk.timeline import build_timeline
 from taut.records.documents.explanation import CountersMoved
@@ -32,21 +32,21 @@ def explain_events(
     calibration: Calibration | None = None,
     options: Options = Options(),  # noqa: B008 - frozen
     looks: tuple[int, int] = (0, 0),
-    ways: Ways | None = None,
+    mode: WorkMode | None = None,
 ) -> Explanation:
     """Explain when a thread without a log lost its core; gaps without events stay unseen.
 
     `looks` are the thread's states right before and right after the trace (running.state_of): of a
-    thread that never had its core the events do not say whether it wanted to. `ways`: how it
+    thread that never had its core the events do not say whether it wanted to. `mode`: how it
     works, by an earlier trace; None: this one tells.
     """
     notes = notes or TraceNotes()
     senders = join_senders(events)
     calibration = calibration or Calibration()
-    found = ways_of(events, core, thread)
+    found = work_mode_of(events, core, thread)
     # What slept at either look and never had its core slept in between, until it was woken.
     before = looks[0] if found is not None else looks[0] or looks[1]
-    works = Ways(bool(before & ASLEEP), in_calls=False) if found is None else ways or found
+    works = WorkMode(bool(before & ASLEEP), in_calls=False) if found is None else mode or found
     sleeps, in_calls = works.sleeps, works.in_calls
     watched = Watched(core, thread, sleeps=sleeps, before=before, calls_are_work=sleeps or in_calls)
     traced = Traced(events, notes, senders, calibration, options.is_guest)

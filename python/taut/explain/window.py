@@ -17,7 +17,7 @@ from taut.core.units import length_words
 from taut.explain.process import explain_events
 from taut.explain.read.events import read_events, read_notes
 from taut.explain.tell.result import Explanation, Options
-from taut.explain.walk.pollers import Ways, ways_of
+from taut.explain.walk.pollers import WorkMode, work_mode_of
 from taut.explain.walk.running import state_of
 from taut.host.fingerprint import hypervisor
 from taut.host.host import Host
@@ -62,12 +62,12 @@ def explain_window(
     duration_ns: int,
     environment: Mapping[str, str] | None = None,
     within: Path | None = None,
-    ways: dict[int, Ways] | None = None,
+    modes: dict[int, WorkMode] | None = None,
 ) -> list[Explanation]:
     """Trace threads, by core, for a while; give one explanation each, in their order.
 
     `environment` is added to the tracer's own; its records are kept in the folder `within` (None: a
-    temporary one) until they are read. `ways` of earlier windows, by thread, hold here as well;
+    temporary one) until they are read. `modes` of earlier windows, by thread, hold here as well;
     those of other threads are added. InputError: the duration is none, or above a day.
     MissingToolError: threads cannot be told in this container. TautError: it failed.
     KeyboardInterrupt passes after the tracer has ended.
@@ -85,10 +85,10 @@ def explain_window(
         events, notes = read_events(folder), read_notes(folder)
     if events is None:
         raise TautError(f"{_PROGRAM}: ended without events")
-    ways = {} if ways is None else ways
+    modes = {} if modes is None else modes
     for core, thread in threads.items():
-        if thread not in ways and (found := ways_of(events, core, thread)) is not None:
-            ways[thread] = found
+        if thread not in modes and (found := work_mode_of(events, core, thread)) is not None:
+            modes[thread] = found
     options = Options(is_guest=hypervisor(host) is not None)
     return [
         explain_events(
@@ -98,7 +98,7 @@ def explain_window(
             notes,
             options=options,
             looks=(before[core], after[core]),
-            ways=ways.get(thread),
+            mode=modes.get(thread),
         )
         for core, thread in threads.items()
     ]

@@ -18,7 +18,7 @@ from taut.experiment.plan import STATE_NS, derive_seed
 from taut.explain import causes
 from taut.explain.causes import title_of
 from taut.explain.tell.result import Explanation
-from taut.explain.walk.pollers import Ways
+from taut.explain.walk.pollers import WorkMode
 from taut.explain.window import explain_window
 from taut.host.apply import Outcome
 from taut.host.plan import Plan
@@ -88,7 +88,7 @@ class StallsBench:
         self._seed = seed
         self._measured = measured
         # Decided in each window anew, a thread's calls would be stalls in one and work in another.
-        self._ways: dict[int, Ways] = {}
+        self._modes: dict[int, WorkMode] = {}
         self.windows: list[Window] = []
 
     @property
@@ -164,7 +164,7 @@ class StallsBench:
         threads = watch.process.threads
         try:
             found = explain_window(
-                threads, self._window_ns, watch.environment, watch.scratch, self._ways
+                threads, self._window_ns, watch.environment, watch.scratch, self._modes
             )
         except TautError:
             # The tracer fails when the process is gone: say that instead.

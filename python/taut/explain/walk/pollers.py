@@ -49,19 +49,19 @@ def find_workers(events: Events, core: int, threads: Collection[int]) -> Workers
 
 
 @dataclass(frozen=True)
-class Ways:
+class WorkMode:
     """How a thread works: windows that are compared with each other have to share it."""
 
     sleeps: bool
     in_calls: bool
 
 
-def ways_of(events: Events, core: int, thread: int) -> Ways | None:
+def work_mode_of(events: Events, core: int, thread: int) -> WorkMode | None:
     """Tell how a thread works on its core; None: it never had it."""
     found = find_workers(events, core, {thread})
     if found is None:
         return None
-    return Ways(found.sleep, not found.sleep and works_in_calls(events, core, thread))
+    return WorkMode(found.sleep, not found.sleep and works_in_calls(events, core, thread))
 
 
 def works_in_calls(events: Events, core: int, thread: int) -> bool:
