@@ -6,6 +6,7 @@
 #include "nf_load.h"
 #include "nf_table.h"
 #include "port_interrupt.h"
+#include "transmit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -250,6 +251,15 @@ static int check_nfs(const struct option_list *nfs, struct error *error)
 	return 0;
 }
 
+// So does the worker, with its ports, when these are up.
+static int check_transmit(const char *text, struct error *error)
+{
+	static struct egress egress;
+	struct transmit transmit;
+
+	return transmit_init(&transmit, text, &egress, 1, 1000000000, error);
+}
+
 static int decode(struct config *config, struct error *error)
 {
 	const struct options *options = &config->options;
@@ -265,6 +275,8 @@ static int decode(struct config *config, struct error *error)
 		err = parse_ports(config, error);
 	if (err == 0)
 		err = check_nfs(&options->nfs, error);
+	if (err == 0)
+		err = check_transmit(options->transmit, error);
 	if (err < 0)
 		return err;
 	struct port_gap_limits limits = port_gap_limits(config->specs, options->ports.n);

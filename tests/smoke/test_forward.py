@@ -297,6 +297,8 @@ def test_check_says_what_is_wrong_and_nothing_where_nothing_is() -> None:
     much = run("--port", "ring:a", "--nf", "delay:capacity=20000", "--check")
     assert_one_line(much, "capacity 20000", "--hold")
     assert_one_line(run("--port", "ring:a", "--nf", "bridge", "--memory"), "ports 0 and 1")
+    lazy = run("--port", "ring:a", "--transmit", "lazy", "--check")
+    assert_one_line(lazy, "--transmit lazy", "buffered")
 
 
 @pytest.mark.parametrize(
