@@ -354,11 +354,12 @@ int main(int argc, char **argv)
 		status = EXIT_FAILED;
 		err = run(&forwarder, &error);
 	}
-	if (err < 0)
+	// A driver that waits for its peer says something else of a signal.
+	if (err == 0 || (status == EXIT_BAD_INPUT && program_n_signals > 0))
+		status = EXIT_DONE;
+	else
 		LOG(ERROR, "%s",
 			forwarder.worker != NULL ? error.text : "no memory for the worker");
-	else
-		status = EXIT_DONE;
 	close_all(&forwarder);
 	return status;
 }

@@ -51,10 +51,13 @@ static int run(const struct config *config)
 		status = judge(generator, summary_write(generator));
 		if (config->options.json && program_flush() != EXIT_DONE && status == EXIT_DONE)
 			status = EXIT_FAILED;
-	} else if (err == -EINTR) {
+	} else if (err == -EINTR || program_n_signals > 0) {
+		// A driver that waits for its peer says something else of a signal.
 		status = EXIT_INTERRUPTED;
 	} else {
 		LOG(ERROR, "%s", error.text);
+		if (err == -EINVAL && !generator->eal_is_up)
+			status = EXIT_BAD_INPUT; // EAL options of the user's
 	}
 	generator_close(generator);
 	live_destroy(&live, generator);

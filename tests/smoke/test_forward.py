@@ -21,6 +21,8 @@ from waiting import wait_for, wait_until_ran
 
 pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
+ACCEPT = "43 "  # on x86-64, in proc_pid_syscall(5)
+
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_it_with_whole_files_and_nothing_left(
@@ -46,6 +48,21 @@ def test_signal_ends_it_with_whole_files_and_nothing_left(
     assert (records["thread"] == 1).all()
     assert not list(run_dir.iterdir())
     assert not list(runtime_folders())
+
+
+def test_a_signal_ends_it_while_a_port_waits_for_its_peer(tmp_path: Path) -> None:
+    socket_path = tmp_path / "virtio.sock"
+    argv = [find_binary("taut-forward"), "--port", f"virtio:{socket_path}"]
+    process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
+    try:
+        call = Path(f"/proc/{process.pid}/syscall")
+        wait_for("its accept()", lambda: call.read_text().startswith(ACCEPT), TIMEOUT_S)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=TIMEOUT_S)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert "refused" not in said
 
 
 @pytest.mark.parametrize("transmit", ["eager", "single", "buffered:32,100us"])

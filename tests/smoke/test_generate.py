@@ -376,6 +376,10 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path, arguments, word):
     assert word in said
 
 
+def test_an_option_that_eal_does_not_know_is_bad_input(tmp_path: Path):
+    run(tmp_path, *LOOP, *QUICK, "--", "--no-such", status=2)
+
+
 def test_a_link_that_does_not_come_up_is_a_failure_with_a_remedy(tmp_path: Path):
     port = f"memif:{tmp_path}/nobody.sock,role=server"
     done = run(tmp_path, "--tx", port, "--rx", port, *QUICK, "--link-timeout", "100ms", status=1)
