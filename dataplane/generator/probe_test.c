@@ -93,6 +93,18 @@ static void test_a_frame_of_others_is_told_apart(void **state)
 	assert_false(probe_read(frame, &probe));
 }
 
+static void test_a_probe_is_due_at_the_last_time_it_can_mean_that_is_over(void **state)
+{
+	const uint64_t round = UINT64_C(1) << 48, epoch = 1000;
+	const struct probe probe = {.due_ticks = 500};
+
+	assert_int_equal(probe_due_tsc(&probe, epoch, epoch + 501), epoch + 500);
+	assert_int_equal(probe_due_tsc(&probe, epoch, epoch + round + 501), epoch + round + 500);
+	assert_int_equal(probe_due_tsc(&probe, epoch, epoch + round + 499), epoch + 500);
+	// Of another run.
+	assert_int_equal(probe_due_tsc(&probe, epoch, epoch + 499), epoch + 500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +113,7 @@ int main(void)
 		cmocka_unit_test(test_headers_are_valid_ipv4_and_udp),
 		cmocka_unit_test(test_destinations_differ_and_headers_stay_valid),
 		cmocka_unit_test(test_a_frame_of_others_is_told_apart),
+		cmocka_unit_test(test_a_probe_is_due_at_the_last_time_it_can_mean_that_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

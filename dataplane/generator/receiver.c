@@ -18,7 +18,7 @@ static inline void receive_one(struct receiver *receiver, const struct rte_mbuf 
 	}
 	const struct received_packet packet = {
 		.seq = probe.seq,
-		.due_tsc = receiver->epoch_tsc + probe.due_ticks,
+		.due_tsc = probe_due_tsc(&probe, receiver->epoch_tsc, received_tsc),
 		.received_tsc = received_tsc,
 		.arrival_window = arrival_window,
 		.flow = probe_flow(frame),

@@ -11,5 +11,6 @@ enum probe_format {
 	PROBE_LEN = 18,
 	PROBE_ID_LEN = 12, // magic, run id and seq, which say which packet it is
 	PROBE_DIRECTION_BIT = 47,
+	PROBE_DUE_BITS = 48,
 	PROBE_MAGIC = 0x7a54,
 };
