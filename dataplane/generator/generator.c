@@ -307,8 +307,12 @@ static void start(struct generator *g)
 
 static void finish(struct generator *g, uint64_t end_tsc)
 {
-	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < g->loop.n_senders; i++)
-		sender_count_abandoned(&g->loop.senders[i]);
+	const struct loop *loop = &g->loop;
+
+	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < loop->n_senders; i++)
+		if (!sender_count_abandoned(
+			    &g->loop.senders[i], loop->n_signals, loop->n_signals_allowed))
+			g->was_interrupted = true;
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		measurement_finish(&g->measurements[i], end_tsc);
 	live_ended(g->live, clock_tsc());

@@ -248,13 +248,17 @@ void sender_stop(struct sender *sender)
 	sender->next_tsc = UINT64_MAX;
 }
 
-void sender_count_abandoned(struct sender *sender)
+bool sender_count_abandoned(struct sender *sender, volatile const int *n_signals, int n_allowed)
 {
 	struct counters *counters = &sender->measurement->counters;
 	struct ready_frame ready;
 
 	for (uint32_t i = 0; i < sender->n_ready; i++)
 		count_as_abandoned(counters, &sender->ready[(sender->head + i) & READY_MASK]);
-	while (!sender->is_complete && next_departure(sender, &ready))
+	while (!sender->is_complete && next_departure(sender, &ready)) {
 		count_as_abandoned(counters, &ready);
+		if (*n_signals > n_allowed)
+			return false;
+	}
+	return true;
 }

@@ -89,5 +89,6 @@ void sender_stop(struct sender *sender);
 
 // Then, where the sender was too far behind: departures of the schedule that were never offered to
 // the port are counted as due, unsent, abandoned and void. They are walked through one by one, for
-// seconds where they are many, so nobody may have to be polled meanwhile.
-void sender_count_abandoned(struct sender *sender);
+// minutes where they are very many, so nobody may have to be polled meanwhile. Returns false if
+// more than n_allowed signals ended the walk: then the rest is in no count.
+bool sender_count_abandoned(struct sender *sender, volatile const int *n_signals, int n_allowed);

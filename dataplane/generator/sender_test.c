@@ -156,6 +156,21 @@ static void test_a_backlog_ends_where_another_sender_goes_first(void **state)
 	tear_down();
 }
 
+static void test_a_signal_ends_the_count_of_what_was_never_sent(void **state)
+{
+	static const volatile int n_signals = 1;
+
+	set_up(); // for ever
+	sender_stop(&sender);
+
+	assert_false(sender_count_abandoned(&sender, &n_signals, 0));
+
+	assert_true(measurement.counters.abandoned > 0);
+	assert_int_equal(measurement.counters.due, measurement.counters.abandoned);
+	sender.n_ready = 0; // has been freed
+	tear_down();
+}
+
 // Beside others on its core for more than half of the time a sender never works a backlog off.
 static void go_before_others(void)
 {
@@ -170,6 +185,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_backlog_of_a_call_that_was_on_time_is_void),
 		cmocka_unit_test(test_a_backlog_ends_where_another_sender_goes_first),
+		cmocka_unit_test(test_a_signal_ends_the_count_of_what_was_never_sent),
 	};
 
 	env_start(argv[0]);
