@@ -46,7 +46,7 @@ struct option_spec {
 	const char *metavar; // what help calls the value; NULL: after its type, as TIME
 };
 
-// Fill options (of size bytes, zeroed first) with the defaults of n specs.
+// Fill options, which the caller has zeroed, with the defaults of n specs.
 void option_defaults(const struct option_spec *specs, size_t n, void *options);
 
 // Parse "key=value,key=value" (NULL or "": only defaults) into options. Returns 0 or -EINVAL with

@@ -15,9 +15,7 @@ enum {
 	MAX_ONE_IN = 1000000,
 };
 static const uint64_t default_duration_ns = UINT64_C(10000000000);
-// A day. The probe's 48 bits of due come round after 26 h at 3 GHz, 15 h at 5 GHz; only records of
-// late packets and orphans have it from there.
-static const uint64_t max_duration_ns = UINT64_C(86400000000000);
+static const uint64_t max_duration_ns = UINT64_C(86400000000000); // a day
 
 static const char *const rate_layers[] = {"l2", "l1", NULL};
 static const char *const record_voids[] = {"all", "slow", NULL};
@@ -182,7 +180,7 @@ const struct option_spec generator_options[] = {
 		.offset = AT(deadline_ns),
 		.default_text = "1s",
 		.max = max_duration_ns,
-		.help = "after the last departure: what is not back then is lost"},
+		.help = "what is not back so long after its sending is lost"},
 	{.name = "link-timeout",
 		.type = OPTION_DURATION,
 		.offset = AT(link_timeout_ns),

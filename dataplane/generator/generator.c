@@ -145,7 +145,10 @@ static int open_writer(struct generator *g, struct error *error)
 	if (options->record == RECORD_MODE_NONE)
 		return 0;
 	int err = record_writer_create(&config, &g->loop.writer);
-	if (err < 0)
+	if (err == -ENOMEM)
+		error_set(error, "--record-ring %" PRIu64 ": no memory for it (MiB); lower it",
+			options->ring_mib);
+	else if (err < 0)
 		say_no_file(path, err, error);
 	return err;
 }

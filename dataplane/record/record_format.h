@@ -46,7 +46,7 @@ struct record_file_header {
 };
 
 enum packet_flag {
-	PACKET_VOID = 1 << 0, // a gap of the generator overlaps its sending or its arrival window
+	PACKET_VOID = 1 << 0, // the generator held it up, or may have: docs/measuring.md
 	PACKET_UNSENT = 1 << 1, // due, but the transmit call refused it: sent_tsc = 0
 	PACKET_LATE = 1 << 2, // received after its deadline: one more record, sent_tsc = 0
 	PACKET_DUPLICATE = 1 << 3, // received again: one more record
@@ -66,7 +66,7 @@ struct packet_record {
 	uint64_t due_tsc;
 	uint64_t sent_tsc;
 	uint64_t received_tsc;
-	uint32_t arrival_window; // ticks since the previous poll of that port, saturating
+	uint32_t arrival_window; // ticks since it can have been in that port, saturating
 	uint32_t flow;
 	uint16_t frame_len; // Ethernet frame with its 4-byte FCS, as RFC 2544 counts
 	uint16_t flags; // enum packet_flag
