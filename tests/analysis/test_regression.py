@@ -1,11 +1,13 @@
 """Gates of a comparison where a device, or its numbers, cannot be judged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from made_documents import made_analysis, made_result, made_variant
+from made_documents import NOTHING, made_analysis, made_result, made_variant
 from taut.analysis.compare import compare_runs
+from taut.analysis.difference import Shown
 from taut.analysis.proof import Verdict
 from taut.analysis.regression import judge_gates, parse_fail_if, refuse_gates
 from taut.core.errors import TautError
@@ -162,6 +164,34 @@ def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate, which
     )
     both = compared(*sides(p99=30))
     assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."
+
+
+def with_silent(of, n_silent):
+    """Give a device's row and trials, and as many trials more of which no packet came back."""
+    [row], trials = of
+    more = [
+        made_result(name=f"silent-{at}", latency_ns=NOTHING, warm={"due": 10_000, "lost": 10_000})
+        for at in range(n_silent)
+    ]
+    names = tuple(trial.name for trial in (*trials, *more))
+    of_each = (*row.p50_of_repetitions, *[None] * n_silent)
+    return [replace(row, trials=names, p50_of_repetitions=of_each)], [*trials, *more]
+
+
+@pytest.mark.parametrize(
+    ("n_whole", "n_silent", "shown", "verdict"),
+    [(4, 6, Shown.LOSSES, NOT_SHOWN), (6, 4, Shown.FASTER, MET)],
+)
+def test_repetitions_of_which_nothing_came_back_count_as_lost(n_whole, n_silent, shown, verdict):
+    sides = [device(n_runs=10)], [with_silent(device(n_runs=n_whole, p99=2_000), n_silent)]
+
+    [pair] = compared(*sides).pairs
+    assert next(one.shown for one in pair.differences if one.name == "p99") is shown
+    assert [gate.verdict for gate in gates(*sides)] == [verdict]
+    assert (
+        f"eager at 100 kpkt/s, 64 B: no packet came back in {n_silent} of 10 trials of B: the "
+        "others alone are compared"
+    ) in compared(*sides).warnings
 
 
 def test_a_load_that_the_first_run_alone_has_does_not_pass():

@@ -303,6 +303,11 @@ def _weaknesses(side: str, row: Variant, n_failed: int) -> Iterator[str]:
         yield f"the sums of {side} do not come out: do not use its numbers"
     if n_failed:
         yield f"{failed_words(n_failed, n_failed + len(row.trials))} in {side}"
+    if n_silent := row.p50_of_repetitions.count(None):
+        yield (
+            f"no packet came back in {n_silent} of {len(row.trials)} trials of {side}: the others "
+            "alone are compared"
+        )
     if row.instrument_limited:
         yield (
             "the generator itself was late in a repetition with over 1 % of the packets of "

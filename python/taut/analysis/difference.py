@@ -137,16 +137,16 @@ class Difference:
 def side_of(name: str, trials: Sequence[TrialResult], population: Packets = WITH_VOID) -> Side:
     """Take one figure from the results of a variant's repetitions."""
     found_in = [(t, t.latency(population).value_ns(name)) for t in trials]
-    measured = [(t, float(value)) for t, value in found_in if value is not None]
-    values = [value for _, value in measured]
+    measured = [t for t, value in found_in if value is not None]
+    values = [float(value) for _, value in found_in if value is not None]
     if not values:
         return Side(None, [], [], 0 if name in PERCENTILES else None)
     if name in _EXTREMES:
         return Side(_EXTREMES[name](values), values, [], None)
-    found = [figure_of(t, name, population) for t, _ in measured]
-    above = [n_above(t, name, population) for t, _ in measured] if name in PERCENTILES else []
+    found = [figure_of(t, name, population) for t in measured]
+    above = [n_above(t, name, population) for t in measured] if name in PERCENTILES else []
     supported = [value for value in found if value is not None]
-    gone = gone_of([t for t, _ in measured], population)
+    gone = gone_of(trials, population)
     return Side(median(values), values, supported, min(above, default=None), gone)
 
 

@@ -49,7 +49,10 @@ def share_gone(result: TrialResult, population: Packets = WITH_VOID) -> float:
 
 
 def gone_of(results: Sequence[TrialResult], population: Packets = WITH_VOID) -> float:
-    """Give the median share over some runs: one that stood still decides no more than in ranks."""
+    """Give the median share over some runs, those of which nothing came back among them.
+
+    These are in no rank. Where they are fewer than half, what is claimed is of the others alone.
+    """
     return median(share_gone(result, population) for result in results)
 
 
