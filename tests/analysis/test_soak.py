@@ -29,6 +29,10 @@ def judged(rule: str, rows: list[Row]) -> tuple[str, str]:
         ("loss = 0", [row(n, lost=n) for n in range(3)], "fail"),
         ("loss = 0 for 12h", [row(n) for n in range(3)], "inconclusive"),
         ("loss = 0", [row(n, void=50) for n in range(3)], "invalid"),
+        # Nothing came back, or nothing that the generator did not hold up.
+        ("max < 1ms", [row(lost=1_000, above={"1000000": 0})], "inconclusive"),
+        ("p99 < 1ms", [row(lost=1_000, above={"1000000": 0})], "inconclusive"),
+        ("loss = 0", [row(void=1_000)], "inconclusive"),
         ("p99 < 1ms", [row(n, above={"1000000": 0}) for n in range(3)], "inconclusive"),
         (
             "p99 < 1ms",

@@ -43,6 +43,16 @@ def test_what_was_measured_counts_and_not_what_was_planned(tmp_path: Path) -> No
     assert found[0].called == found[2].called == "eager, 100 kpkt/s, 64 B"
 
 
+@pytest.mark.parametrize("rule", ["max < 1ms", "p99 < 1ms"])
+def test_of_a_device_that_returns_nothing_no_latency_passes(tmp_path: Path, rule: str) -> None:
+    run = RunDirectory(make_soak_run(tmp_path / "run", [row(lost=1_000, above=CLEAN)]))
+
+    [found] = judged(run, rule)
+
+    assert found.verdict is Verdict.NOT_SHOWN
+    assert found.said == "no packet that the generator did not hold up came back"
+
+
 def test_the_rows_of_a_killed_segment_count_and_its_records_are_missed(tmp_path: Path) -> None:
     slow = [row(0, above={"1000000": 3})]
     run = RunDirectory(make_soak_run(tmp_path / "run", [row(above=CLEAN)], killed=slow))

@@ -63,9 +63,11 @@ def _judged(
     of = [row.on_time.n + lost * (row.counters["lost"] - row.counters["lost_void"]) for row in rows]
     total, n_failed = sum(of), sum(failed)
     said = f"{n_failed:,} of {total:,} packets that the generator did not hold up failed"
+    if one.share_above <= 0 and not n_failed and with_void:
+        return Verdict.INVALID, f"{said}; {with_void:,} with those it held up", None
+    if not total:
+        return Verdict.NOT_SHOWN, "no packet that the generator did not hold up came back", None
     if one.share_above <= 0:
-        if not n_failed and with_void:
-            return Verdict.INVALID, f"{said}; {with_void:,} with those it held up", None
         return (Verdict.NOT_MET if n_failed else Verdict.MET), said, None
     may = one.share_above * n_planned
     if n_failed > may:
