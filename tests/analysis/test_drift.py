@@ -1,6 +1,8 @@
 """Trends of a soak's rows where the test that is corrected for their likeness says nothing."""
 
+import numpy as np
 import pytest
+from pymannkendall import original_test
 
 from taut.analysis.drift import LEAST_ROWS, SIGNIFICANCE, trend_of
 
@@ -23,3 +25,28 @@ def test_a_single_step_at_the_end_is_none() -> None:
 
     assert (found.verdict, found.per_hour) == ("none", 0.0)
     assert found.p_value is not None
+
+
+INDEPENDENT = (
+    "500 206 938 703 685 688 872 688 494 662 579 122 748 172 706 314 411 206 948 60 716 366 271 "
+    "676 314"
+)
+"""Of these the corrected test alone has p = 0.0015: by chance neighbours are unlike each other."""
+
+
+def test_rows_that_alternate_are_no_trend() -> None:
+    values = [float(value) for value in INDEPENDENT.split()]
+
+    found = trend_of("p50", [n / 12 for n in range(len(values))], values)
+
+    assert found.verdict == "none"
+    assert found.p_value == pytest.approx(0.175, abs=0.001)
+
+
+@pytest.mark.parametrize("n", [12, 25, 40])
+def test_the_correction_only_makes_a_claim_harder(n: int) -> None:
+    rng = np.random.default_rng(n)
+    for values in rng.normal(size=(50, n)):
+        p_value = trend_of("p50", [float(at) for at in range(n)], values.tolist()).p_value
+        assert p_value is not None
+        assert p_value >= original_test(values).p

@@ -2,10 +2,11 @@
 
 Mann-Kendall's test asks how often a later row lies above an earlier one; rows that resemble the one
 before would make chance look like a trend, so its variance is corrected for the autocorrelation of
-the rows (Hamed & Rao 1998). Rows that grow by the same amount each have none once the trend is
-taken off (0 / 0), and a correction may leave a variance below zero: there the test stands by
-itself. The slope is Theil and Sen's: the median of all slopes between two rows, which one bad row
-does not move.
+the rows (Hamed & Rao 1998). The correction only ever makes a claim harder: neighbours that are
+unlike each other, as some are by chance, would make the variance smaller than that of independent
+rows, or leave none. There, and where rows that grow by the same amount each have no
+autocorrelation once the trend is taken off (0 / 0), the test stands by itself. The slope is Theil
+and Sen's: the median of all slopes between two rows, which one bad row does not move.
 """
 
 from collections.abc import Sequence
@@ -34,9 +35,9 @@ def trend_of(of: str, hours: Sequence[float], values: Sequence[float]) -> Trend:
 
     rows = np.asarray(values, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = float(hamed_rao_modification_test(rows).p)
-    if not np.isfinite(p):
-        p = float(original_test(rows).p)
+        corrected = hamed_rao_modification_test(rows).p
+    # Where there is no correction, NaN, the other.
+    p = float(np.fmax(corrected, original_test(rows).p))
     slope = float(theilslopes(values, hours).slope)
     if p >= SIGNIFICANCE or slope == 0:
         return Trend(of, n, "none", p, slope, median)
