@@ -1,5 +1,6 @@
 """Soaks that are checked afterwards: what was measured counts, not what was planned."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,18 @@ def test_the_rows_of_a_killed_segment_count_and_its_records_are_missed(tmp_path:
     assert (by_records.verdict, by_records.said) == (Verdict.INVALID, "1 of 2 trials failed")
     assert no_loss.verdict is Verdict.MET
     assert len(by_rows.trials) == 2
+
+
+def test_a_soak_that_was_killed_in_its_first_segment_is_judged_by_its_rows(tmp_path: Path) -> None:
+    run = RunDirectory(make_soak_run(tmp_path / "run", [row(above={"1000000": 3})]))
+    shutil.rmtree(run.trials_path)
+
+    by_rows, by_records, no_loss = judged(run, "max < 1ms", "max < 20us", "loss = 0")
+
+    assert by_rows.verdict is Verdict.NOT_MET
+    assert (by_rows.called, len(by_rows.trials)) == ("eager", 1)
+    assert (by_records.verdict, by_records.said) == (Verdict.INVALID, "1 of 1 trials failed")
+    assert no_loss.verdict is Verdict.MET
 
 
 def test_what_the_generator_held_up_is_left_out_where_that_is_asked(tmp_path: Path) -> None:

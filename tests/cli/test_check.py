@@ -1,4 +1,5 @@
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -107,6 +108,19 @@ def test_a_device_that_failed_is_no_pass_of_its_floor(tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "INVALID: 1 invalid of 1 requirements."
     assert lines[1] == "eager, 100 kpkt/s, 64 B"
+
+
+@pytest.mark.parametrize(
+    ("n_slow", "status", "verdict"), [(3, 3, "FAIL: 1 fail"), (0, 0, "PASS: 1 pass")]
+)
+def test_a_soak_without_a_finished_trial_is_judged(n_slow, status, verdict, tmp_path, capsys):
+    run = make_soak_run(tmp_path / "soak", [row(above={"1000000": n_slow})])
+    shutil.rmtree(run / "trials")
+
+    assert run_command(["check", str(run), "--require", "max < 1ms"]) == status
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [f"{verdict} of 1 requirements.", "eager"]
 
 
 def test_a_soak_is_as_long_as_it_measured(tmp_path, capsys):

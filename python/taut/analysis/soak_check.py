@@ -90,6 +90,8 @@ def _trials(segments: Sequence[Segment], trials: Sequence[TrialResult]) -> tuple
     found = [replace(trial, duration_ns=measured.get(trial.name, 0)) for trial in trials]
     devices = [trial.device for trial in found if trial.name in measured]
     device = devices[0] if devices else Device(segments[0].start.device)
-    killed = replace(found[0], status=FAILED, figures=None, device=device)
+    # Of a soak that was killed in its first segment there is no trial: nobody knows its load.
+    load = trials[0].load if trials else Load()
     names = [name for name in measured if name not in {trial.name for trial in trials}]
-    return (*found, *(replace(killed, name=name) for name in names))
+    killed = [TrialResult(name, status=FAILED, device=device, load=load) for name in names]
+    return (*found, *killed)

@@ -56,7 +56,8 @@ def check(
     from taut.report.soak import print_beyond
 
     directory = RunDirectory(run)
-    directory.some_trials()
+    if not is_soak(directory):  # Its rows count before its first trial has ended.
+        directory.some_trials()
     asked = to_judge(directory, asked)
     if not asked:
         raise InputError(
