@@ -7,6 +7,7 @@ from taut.analysis.outages import Losses, Silence, read_losses, read_silence
 from taut.records.layout import PacketFlag
 
 COLD, VOID = int(PacketFlag.COLD), int(PacketFlag.VOID)
+MS = 1_000_000
 
 
 def test_the_last_packet_lost_after_the_drop_is_told(tmp_path):
@@ -69,6 +70,43 @@ def test_the_longest_silence_is_that_of_the_worse_direction(tmp_path):
     rows += [row(n, 10 * n, None if 30 <= n < 50 else 10 * n, direction=1) for n in range(100)]
 
     assert read_silence(write_rows(tmp_path, rows)) == Silence(210, 35)
+
+
+def after_a_stall(n: int) -> dict[str, int | None]:
+    """Of a packet each ms: the device is away from 20 to 40, the generator from 100 to 200.
+
+    Then it sends twice as fast, until it is on time again.
+    """
+    at = n * MS
+    if 20 <= n < 40:
+        return row(n, at, None)
+    if 100 <= n < 300:
+        return row(n, at, 200 * MS + (n - 100) * MS // 2 + 3, flags=VOID)
+    return row(n, at, at + 3)
+
+
+def test_a_stall_of_the_generator_is_no_silence_of_the_device(tmp_path):
+    rows = [after_a_stall(n) for n in range(350)]
+
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(21 * MS, 20)
+
+
+def test_a_silence_in_which_the_generator_stood_too_counts_by_what_it_did_not_hold_up(tmp_path):
+    rows = [row(n, 10 * n, None if 30 <= n < 45 else 10 * n + 3) for n in range(100)]
+    rows[44]["flags"] = rows[45]["flags"] = VOID
+    rows = [*rows[:30], *rows[45:], *rows[30:45]]  # Records of what was lost lie elsewhere.
+
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(160, 14, 1)
+    for lost in rows[-15:]:
+        lost["flags"] = VOID
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(10, 0, 15)
+
+
+def test_what_the_generator_spoilt_at_the_end_is_no_device_that_stays_away(tmp_path):
+    rows = [row(n, 10 * n, 10 * n + 3) for n in range(60)]
+    rows += [row(n, 10 * n, None, flags=VOID) for n in range(60, 100)]
+
+    assert read_silence(write_rows(tmp_path, rows)) == Silence(10, 0, 40)
 
 
 def test_a_device_that_does_not_come_back_has_no_time(tmp_path):

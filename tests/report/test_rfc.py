@@ -142,6 +142,14 @@ def test_a_device_that_came_back_but_sometimes_is_said_to():
     assert "2 of 2 trials count. In 1 of them it did not come back; these are in no" in said
 
 
+def test_what_a_reset_lost_while_the_generator_was_held_up_is_told_apart():
+    trials = (ResetTrial("x", False, 300_000_000, 240_000, 300_000_000, 50),)
+
+    [said] = statements_of([made_row(reset=ResetFound(4e5, trials), not_run=())])
+
+    assert "240,000 packets lost, which at that rate are 300 ms (50 more in all, while the" in said
+
+
 def test_without_records_nothing_is_said_of_resets_and_recoveries():
     unknown = made_row(
         reset=ResetFound(4e5, (ResetTrial("x", False),)),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from taut.analysis.own_packets import NONE, Ints, own_packets
 from taut.records.layout import PacketFlag
@@ -37,11 +38,13 @@ class Losses(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """The longest time in which no packet was received."""
+    """The longest time in which no packet was received, though the generator was not held up."""
 
     longest_ns: int | None
     """None: nothing came any more at the end, or nothing came at all."""
     lost: int
+    lost_void: int = 0
+    """Lost while the generator was held up: not among `lost`."""
 
 
 class _Rows(NamedTuple):
@@ -50,6 +53,15 @@ class _Rows(NamedTuple):
     sent: Ints
     received: Ints
     flags: Ints
+
+
+class _Lost(NamedTuple):
+    """Packets lost or refused, those of the warm-up left out; with the first departure of all."""
+
+    begin: int
+    at: Ints
+    direction: Ints
+    is_void: npt.NDArray[np.bool_]
 
 
 _COLUMNS = ["direction", "due_ns", "sent_ns", "received_ns", "flags"]
@@ -61,25 +73,28 @@ def read_losses(packets: Path, at_ns: int) -> Losses:
     What was lost while the generator was held up is counted apart: the fault may be its own. The
     warm-up is left out: what a device that has just started loses is no loss under a load.
     """
-    begin = _NEVER
-    own: list[Ints] = [np.empty(0, np.int64)]
-    void: list[Ints] = [np.empty(0, np.int64)]
-    for rows in _blocks(packets):
-        begin = min(begin, int(rows.due.min(initial=_NEVER)))
-        lost = (rows.received == NONE) & (rows.flags & int(PacketFlag.COLD) == 0)
-        is_void = rows.flags & int(PacketFlag.VOID) != 0
-        tried = np.where(rows.sent == NONE, rows.due, rows.sent)
-        own.append(tried[lost & ~is_void])
-        void.append(tried[lost & is_void])
-    of_own, of_void = (np.concatenate(times) - begin - at_ns for times in (own, void))
+    lost = _read_lost(packets)
+    since_ns = lost.begin + at_ns
+    of_own, of_void = (lost.at[lost.is_void == is_void] - since_ns for is_void in (False, True))
     before, after, last_ns = _sides(of_own)
     found = Losses(before, after, last_ns, void_after=_sides(of_void)[1])
     behind = of_void[of_void > (last_ns or 0)]
     if not len(behind):
         return found
-    since_ns = begin + at_ns
     span = since_ns + (last_ns or 0), since_ns + int(behind.min())
     return found._replace(back_between=_count_back(packets, *span))
+
+
+def _read_lost(packets: Path) -> _Lost:
+    begin = _NEVER
+    found: list[_Rows] = []
+    for rows in _blocks(packets):
+        begin = min(begin, int(rows.due.min(initial=_NEVER)))
+        lost = (rows.received == NONE) & (rows.flags & int(PacketFlag.COLD) == 0)
+        found.append(_Rows(*(of[lost] for of in rows)))
+    rows = _Rows(*map(np.concatenate, zip(*found, strict=True)))
+    at = np.where(rows.sent == NONE, rows.due, rows.sent)
+    return _Lost(begin, at, rows.direction, rows.flags & int(PacketFlag.VOID) != 0)
 
 
 def _count_back(packets: Path, after_ns: int, before_ns: int) -> int:
@@ -97,39 +112,52 @@ def _sides(since: Ints) -> tuple[int, int, int | None]:
 
 
 def read_silence(packets: Path) -> Silence:
-    """Give the longest time without a packet behind the warm-up, in the worse direction."""
-    lost = 0
+    """Give the longest time without a packet behind the warm-up, in the worse direction.
+
+    One that ends with a void packet is the generator's own, unless another packet was lost in it.
+    """
+    lost = _read_lost(packets)
     ways: dict[int, _Way] = {}
     for rows in _blocks(packets):
         counted = rows.flags & int(PacketFlag.COLD) == 0
-        lost += int(np.sum(counted & (rows.received == NONE)))
-        for way in np.unique(rows.direction[counted]):
+        for way in np.unique(rows.direction[counted]).tolist():
             mine = counted & (rows.direction == way)
-            before = ways.get(int(way), _Way())
-            ways[int(way)] = _follow(before, rows.due[mine], rows.received[mine])
+            if way not in ways:
+                ways[way] = _Way(np.sort(lost.at[(lost.direction == way) & ~lost.is_void]))
+            ways[way] = _follow(ways[way], _Rows(*(of[mine] for of in rows)))
     # Where the silence lasts to the end, nobody knows how long it would have been.
     lasting = any(
         way.last == NONE or way.last_due - way.last > way.longest for way in ways.values()
     )
     longest = max((way.longest for way in ways.values()), default=0)
-    return Silence(None if lasting or not ways else longest, lost)
+    n_void = int(np.sum(lost.is_void))
+    return Silence(None if lasting or not ways else longest, len(lost.at) - n_void, n_void)
 
 
 class _Way(NamedTuple):
+    lost_at: Ints  # in order; without void ones, as `last_due` is
     last: int = NONE  # receipt
+    last_sent: int = NONE  # of the packet received then
     last_due: int = NONE
     longest: int = 0
 
 
-def _follow(way: _Way, due: Ints, received: Ints) -> _Way:
+def _follow(way: _Way, rows: _Rows) -> _Way:
     """Add a block of one direction; receipts lie in their order, but for those of one poll."""
-    came = np.sort(received[received != NONE])
-    last_due = max(way.last_due, int(due.max(initial=NONE)))
-    if len(came) == 0:
+    is_own = rows.flags & int(PacketFlag.VOID) == 0
+    last_due = max(way.last_due, int(rows.due[is_own].max(initial=NONE)))
+    order = np.lexsort((rows.sent, rows.received))
+    order = order[rows.received[order] != NONE]
+    if len(order) == 0:
         return way._replace(last_due=last_due)
-    first = int(came[0]) - way.last if way.last != NONE else 0
-    longest = max(way.longest, first, int(np.max(np.diff(came), initial=0)))
-    return _Way(int(came[-1]), last_due, longest)
+    came, sent = rows.received[order], rows.sent[order]
+    silent = np.diff(came, prepend=came[0] if way.last == NONE else way.last)
+    n_lost = np.searchsorted(way.lost_at, np.append(way.last_sent, sent))
+    silent = silent[is_own[order] | (np.diff(n_lost) > 0)]
+    longest = max(way.longest, int(silent.max(initial=0)))
+    return way._replace(
+        last=int(came[-1]), last_sent=int(sent[-1]), last_due=last_due, longest=longest
+    )
 
 
 def _blocks(packets: Path) -> Iterator[_Rows]:

@@ -109,7 +109,13 @@ class _Reader:
             return one
         found = read_silence(packets)
         by_loss_ns = round(1e9 * found.lost / pps) if pps else None
-        return replace(one, reset_ns=found.longest_ns, lost=found.lost, by_loss_ns=by_loss_ns)
+        return replace(
+            one,
+            reset_ns=found.longest_ns,
+            lost=found.lost,
+            by_loss_ns=by_loss_ns,
+            lost_void=found.lost_void,
+        )
 
     def _packets(self, trial: str) -> Path | None:
         """Give the packets of a trial; None: not every one was recorded."""

@@ -321,10 +321,12 @@ def reset_words(row: RfcOfDevice) -> str:
     times = [one.reset_ns for one in back if one.reset_ns is not None]
     by_loss = [one.by_loss_ns for one in back if one.by_loss_ns is not None]
     lost = [one.lost for one in back if one.lost is not None]
+    n_void = sum(one.lost_void or 0 for one in back)
+    void = f" ({n_void:,} more in all, while the generator was held up)" if n_void else ""
     return (
         f"{of}: no packet for {format_ns(fmean(times))}{mark} on average "
         f"({format_ns(min(times))} to {format_ns(max(times))}); {fmean(lost):,.0f} packets lost, "
-        f"which at that rate are {format_ns(fmean(by_loss))}; "
+        f"which at that rate are {format_ns(fmean(by_loss))}{void}; "
         f"{len(counted(row.reset.trials))} of {len(row.reset.trials)} trials count"
         + (", for the generator was held up meanwhile." if mark else ".")
         + gone

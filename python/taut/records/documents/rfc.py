@@ -162,11 +162,13 @@ class ResetTrial:
     trial: str
     instrument_limited: bool
     reset_ns: int | None = None
-    """RFC 6201 1.3, timestamps: the longest time without a packet. None: it did not come back, or
-    packets are not recorded."""
+    """RFC 6201 1.3, timestamps: the longest time without a packet, unless the generator alone was
+    held up. None: it did not come back, or packets are not recorded."""
     lost: int | None = None
     by_loss_ns: int | None = None
     """RFC 6201 1.3, frame loss: what was lost over the offered rate."""
+    lost_void: int | None = None
+    """Lost, too, but while the generator was held up: not among `lost`."""
 
 
 @dataclass(frozen=True)
