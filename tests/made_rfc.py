@@ -47,6 +47,7 @@ def made_latency(name: str, tag_ns: int, **changes: Any) -> LatencyTrial:
         ipdv_p50_ns=0,
         ipdv_max_ns=tag_ns,
         received=1_000_000,
+        void=5_000,
         reordered=0,
     )
     return replace(made, **changes)

@@ -4,7 +4,7 @@ from made_rows import extras, row, write_rows
 from taut.analysis.tags import Tags, read_tags
 from taut.records.layout import PacketFlag
 
-COLD, DUPLICATE = int(PacketFlag.COLD), int(PacketFlag.DUPLICATE)
+COLD, DUPLICATE, VOID = int(PacketFlag.COLD), int(PacketFlag.DUPLICATE), int(PacketFlag.VOID)
 
 
 def test_one_tag_is_the_first_packet_due_after_its_time(tmp_path):
@@ -28,6 +28,16 @@ def test_a_tag_that_is_lost_is_counted_and_no_other_takes_its_place(tmp_path):
 
     assert read_tags(path, 50, 100, 1) == Tags([], 1)
     assert read_tags(path, 0, 100, 2) == Tags([3], 1)
+
+
+def test_a_tag_that_the_generator_was_late_with_has_no_latency_and_is_counted(tmp_path):
+    packets = [row(n, 10 * n, None if n == 5 else 10 * n + 3) for n in range(10)]
+    for n in (5, 7):
+        packets[n]["flags"] = VOID
+    path = write_rows(tmp_path, packets)
+
+    assert read_tags(path, 70, 100, 1) == Tags([], 0, 1)
+    assert read_tags(path, 0, 100, 10) == Tags([3] * 8, 0, 2)
 
 
 def test_what_came_twice_and_what_was_not_sent_is_no_tag(tmp_path):

@@ -14,6 +14,7 @@ from taut.cli.rfc_words import print_rfc
 from taut.core.errors import InputError
 from taut.experiment.bursts import SHORTEST as SHORTEST_SENT
 from taut.records.documents.json_form import parse, plain_object
+from taut.records.documents.results import WITHOUT_VOID
 from taut.records.documents.rfc import (
     RFC_FILE,
     Burst,
@@ -67,15 +68,20 @@ def test_throughput_has_a_row_a_size_and_says_why_there_is_none():
 
 
 def test_latency_of_rfc_2544_is_the_average_of_the_tags_that_count():
-    assert table(made_rfc(), "Latency") == (
-        ("64 B", "400 kpkt/s", "20 µs", "2 of 3", "21 µs", "40 µs", "80 µs", "240 µs"),
+    assert table(made_rfc(), "Latency") == (("64 B", "400 kpkt/s", "20 µs", "2 of 3"),)
+
+
+@pytest.mark.parametrize("rfc", ["2544", "8219"])
+def test_latency_of_all_packets_says_how_many_the_generator_was_late_with(rfc):
+    assert table(made_rfc(rfc), "Latency of all packets") == (
+        ("64 B", "400 kpkt/s", "0.5 %", "21 µs", "40 µs", "80 µs", "240 µs"),
     )
 
 
 def test_latency_of_rfc_8219_is_the_median_with_its_ends():
     [row] = table(made_rfc("8219"), "Latency: typical (TL) and worst case (WCL)")
 
-    assert row[:7] == (
+    assert row == (
         "64 B",
         "400 kpkt/s",
         "20 µs",
@@ -92,8 +98,9 @@ def test_where_no_trial_counts_the_numbers_are_marked():
     spoilt = LatencyFound(4e5, (made_latency("a", 10_000, instrument_limited=True),))
     document = made_rfc("2544", made_row(latency=spoilt))
 
-    assert table(document, "Latency") == (
-        ("64 B", "400 kpkt/s", "10 µs?", "0 of 1", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
+    assert table(document, "Latency") == (("64 B", "400 kpkt/s", "10 µs?", "0 of 1"),)
+    assert table(document, "Latency of all packets") == (
+        ("64 B", "400 kpkt/s", "0.5 %", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
     )
 
 
@@ -218,9 +225,14 @@ def test_figures_come_from_analysis_and_records(run):
 
     [figures] = [t.figures for t in analysis.trials if t.name == names[0]]
     [one] = found.latency.trials
-    assert one.p99_9_ns == figures.metrics.latency().percentiles_ns["p99.9"]
+    on_time = figures.metrics.latency(WITHOUT_VOID)
+    assert on_time.n < figures.metrics.latency().n
+    assert one.p99_9_ns == on_time.percentiles_ns["p99.9"]
     assert one.pdv_p99_9_ns == one.p99_9_ns - one.min_ns
-    assert one.n_tags + one.n_tags_lost == 500
+    assert one.ipdv_max_ns == figures.metrics.without_void["ipdv"].max_ns
+    assert one.void == figures.warm.void > 0
+    assert one.n_tags + one.n_tags_lost + one.n_tags_void == 500
+    assert one.n_tags_void > 0
     assert one.min_ns <= one.tags_p50_ns <= one.tags_p99_9_ns <= one.max_ns
     assert one.received == figures.warm.matched
     assert found.recovery.trials[0].lost_before is not None

@@ -51,7 +51,7 @@ class _Reader:
         figures = self.figures.get(one.trial)
         if figures is None:
             return one
-        metrics = figures.metrics.all_packets
+        metrics = figures.metrics.without_void
         latency, pdv, ipdv = (metrics.get(name, NO_FIGURES) for name in ("latency", "pdv", "ipdv"))
         one = replace(
             one,
@@ -66,6 +66,7 @@ class _Reader:
             ipdv_max_ns=ipdv.max_ns,
             received=figures.warm.matched,
             lost=figures.warm.lost + figures.warm.unsent,
+            void=figures.warm.void,
         )
         packets = self._packets(one.trial)
         return one if packets is None else self._of_packets(one, packets)
@@ -73,7 +74,12 @@ class _Reader:
     def _of_packets(self, one: LatencyTrial, packets: Path) -> LatencyTrial:
         recipe = self.recipe
         tags = read_tags(packets, recipe.tag_after_ns, recipe.latency_ns, recipe.tags)
-        one = replace(one, n_tags=len(tags.latencies_ns), n_tags_lost=tags.n_lost)
+        one = replace(
+            one,
+            n_tags=len(tags.latencies_ns),
+            n_tags_lost=tags.n_lost,
+            n_tags_void=tags.n_void,
+        )
         if tags.latencies_ns:
             one = replace(
                 one,

@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 
 from taut.analysis.own_packets import NONE, own_packets
+from taut.records.layout import PacketFlag
 
 _NEVER = np.iinfo(np.int64).max
+_COLUMNS = ["due_ns", "sent_ns", "received_ns", "flags"]
 
 
 class Tags(NamedTuple):
@@ -16,6 +18,8 @@ class Tags(NamedTuple):
     latencies_ns: list[int]
     """Of those that came back, in the order of their times."""
     n_lost: int
+    n_void: int = 0
+    """The generator was late with them: among neither of those, whatever became of them."""
 
 
 def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
@@ -31,10 +35,13 @@ def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
     stretch_ns = (until_ns - after_ns) / n
     due_ns = np.full(n, _NEVER)
     latency_ns = np.full(n, NONE)
-    for due, sent, received in own_packets(packets, ["due_ns", "sent_ns", "received_ns"]):
+    is_void = np.full(n, False)
+    for due, sent, received, flags in own_packets(packets, _COLUMNS):
         stretch = np.floor((due - begin_ns) / stretch_ns).astype(np.int64)
         mine = (sent != NONE) & (stretch >= 0) & (stretch < n)
-        due, sent, received, stretch = (of[mine] for of in (due, sent, received, stretch))
+        due, sent, received, flags, stretch = (
+            of[mine] for of in (due, sent, received, flags, stretch)
+        )
         order = np.lexsort((due, stretch))
         found, first = np.unique(stretch[order], return_index=True)
         chosen = order[first]
@@ -43,9 +50,12 @@ def read_tags(packets: Path, after_ns: int, until_ns: int, n: int) -> Tags:
         due_ns[found] = due[chosen]
         is_back = received[chosen] != NONE
         latency_ns[found] = np.where(is_back, received[chosen] - sent[chosen], NONE)
-    is_tagged = due_ns != _NEVER
+        is_void[found] = flags[chosen] & int(PacketFlag.VOID) != 0
+    is_own = (due_ns != _NEVER) & ~is_void
     is_back = latency_ns != NONE
-    return Tags(latency_ns[is_back].tolist(), int(np.sum(is_tagged & ~is_back)))
+    return Tags(
+        latency_ns[is_own & is_back].tolist(), int(np.sum(is_own & ~is_back)), int(np.sum(is_void))
+    )
 
 
 def _first_due(packets: Path) -> int | None:

@@ -1,4 +1,4 @@
-"""The tables of the RFCs, with taut's exact percentiles beside: a row a frame size.
+"""The tables of the RFCs, and taut's exact percentiles of all packets: a row a frame size.
 
 Trials in which the generator was held up are in none of the numbers.
 """
@@ -76,23 +76,10 @@ def _trials(found: LatencyFound) -> str:
     return f"{len(counted(found.trials))} of {len(found.trials)}"
 
 
-def _all_packets(found: LatencyFound) -> tuple[str, ...]:
-    """Give exact percentiles: the median over the trials of each, and the highest maximum."""
-    good, mark = shown(found.trials)
-    medians = [median_of(good, of) for of in (_P50, _P99, _P99_9)]
-    most = max((one.max_ns for one in good if one.max_ns is not None), default=None)
-    return tuple(marked(cells.time(ns), mark) for ns in (*medians, most))
-
-
-_P50: Callable[[LatencyTrial], float | None] = lambda one: one.p50_ns  # noqa: E731
-_P99: Callable[[LatencyTrial], float | None] = lambda one: one.p99_ns  # noqa: E731
-_P99_9: Callable[[LatencyTrial], float | None] = lambda one: one.p99_9_ns  # noqa: E731
-
-_ALL = ("p50 of all", "p99 of all", "p99.9 of all", "max of all")
 _COUNTED = (
     "Trials: those that count, of all; in the others the generator itself was held up. With ?: in "
-    "all of them, and the numbers may be its own. Of all packets: the median over the trials of "
-    "each percentile, exactly, and the highest maximum."
+    "all of them, and the numbers may be its own. Tagged packets that it was late with are left "
+    "out."
 )
 
 
@@ -104,11 +91,11 @@ def _latency(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         good, mark = shown(found.trials)
         tags = [one.tags_mean_ns for one in good if one.tags_mean_ns is not None]
         mean = cells.time(fmean(tags)) if tags else cells.NOTHING
-        return marked(mean, mark), _trials(found), *_all_packets(found)
+        return marked(mean, mark), _trials(found)
 
     return Table(
         "Latency",
-        ("frame", "rate", "latency", "trials", *_ALL),
+        ("frame", "rate", "latency", "trials"),
         _of_latency(rows, make),
         "At the throughput (26.2): the average, over the trials, of the latency of one tagged "
         "packet, from the stamp before it is handed over to the stamp behind its receipt: as of "
@@ -122,12 +109,11 @@ def _typical(rows: Sequence[RfcOfDevice]) -> Table:
             *_median_and_ends(found, lambda one: one.tags_p50_ns),
             *_median_and_ends(found, lambda one: one.tags_p99_9_ns),
             _trials(found),
-            *_all_packets(found),
         )
 
     return Table(
         "Latency: typical (TL) and worst case (WCL)",
-        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "trials", *_ALL),
+        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "trials"),
         _of_latency(rows, make),
         "At the throughput (7.2): median and 99.9th percentile of the tagged packets of each "
         "trial, and of those the median over the trials, with their 1st and 99th percentiles. "
@@ -143,6 +129,30 @@ def _median_and_ends(
     low, high = percentiles_of(trials, of)
     ends = cells.NOTHING if low is None else f"{cells.time(low)}, {cells.time(high)}"
     return marked(cells.time(median_of(trials, of)), mark), marked(ends, mark)
+
+
+def _all_packets(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
+    def make(found: LatencyFound) -> tuple[str, ...]:
+        good, mark = shown(found.trials)
+        n_due = sum(one.received + one.lost for one in good)
+        medians = [
+            median_of(good, of)
+            for of in (lambda one: one.p50_ns, lambda one: one.p99_ns, lambda one: one.p99_9_ns)
+        ]
+        most = max((one.max_ns for one in good if one.max_ns is not None), default=None)
+        return (
+            _share(sum(one.void for one in good), n_due),
+            *(marked(cells.time(ns), mark) for ns in (*medians, most)),
+        )
+
+    return Table(
+        "Latency of all packets",
+        ("frame", "rate", "void", "p50", "p99", "p99.9", "max"),
+        _of_latency(rows, make),
+        "Of the same trials, beyond what the RFC asks for: the median over the trials of each "
+        "percentile, exactly, and the highest maximum. Void: packets that the generator was late "
+        "with, left out.",
+    )
 
 
 def _variation(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
@@ -164,9 +174,9 @@ def _variation(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         "Packet delay variation",
         ("frame", "rate", "PDV", "its p1, p99", "IPDV min", "median", "max"),
         _of_latency(rows, make) if document.rfc == "8219" else (),
-        "Of all packets of the latency trials (7.3): PDV is the 99.9th percentile of latency less "
-        "its minimum, IPDV the difference of two packets sent one after the other. Medians over "
-        "the trials that count, of PDV with the 1st and 99th percentiles.",
+        "Of all packets of the latency trials (7.3), without void ones: PDV is the 99.9th "
+        "percentile of latency less its minimum, IPDV the difference of two packets sent one after "
+        "the other. Medians over the trials that count, of PDV with the 1st and 99th percentiles.",
     )
 
 
@@ -348,5 +358,14 @@ def _frames(n: float | None) -> str:
     return cells.NOTHING if n is None else f"{n:,.0f}"
 
 
-TABLES = (_throughput, _latency, _variation, _loss, _recovery, _bursts, _reordering)
+TABLES = (
+    _throughput,
+    _latency,
+    _all_packets,
+    _variation,
+    _loss,
+    _recovery,
+    _bursts,
+    _reordering,
+)
 """Each makes one of the tables of a device; one without rows is not shown."""

@@ -77,13 +77,13 @@ class LatencyTrial:
     instrument_limited: bool
     """Not counted in any figure of the device."""
     n_tags: int = 0
-    """Tagged packets that came back."""
+    """Tagged packets that came back, without void ones."""
     n_tags_lost: int = 0
     tags_mean_ns: float | None = None
     tags_p50_ns: int | None = None
     tags_p99_9_ns: int | None = None
     min_ns: int | None = None
-    """From here on of all packets, exactly."""
+    """From here on of all packets that the generator was on time with, exactly."""
     p50_ns: int | None = None
     p99_ns: int | None = None
     p99_9_ns: int | None = None
@@ -94,6 +94,7 @@ class LatencyTrial:
     ipdv_p50_ns: int | None = None
     ipdv_max_ns: int | None = None
     received: int = 0
+    """From here on of all packets."""
     lost: int = 0
     reordered: int | None = None
     """RFC 4737 3.3: Type-P-Reordered, of a direction, whatever the flow; None: packets are not
@@ -102,6 +103,10 @@ class LatencyTrial:
     """RFC 4737 4.2: of the reordered packets; None: there are none, or packets are not recorded."""
     n_reordered: tuple[int, ...] = ()
     """RFC 4737 5.3: how many packets are n-reordered, n from 1."""
+    n_tags_void: int = 0
+    """Tagged packets that the generator was late with, which are in no figure of the tags."""
+    void: int = 0
+    """All packets that the generator was late with."""
 
 
 @dataclass(frozen=True)
