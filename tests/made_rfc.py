@@ -46,7 +46,8 @@ def made_latency(name: str, tag_ns: int, **changes: Any) -> LatencyTrial:
         ipdv_min_ns=-tag_ns,
         ipdv_p50_ns=0,
         ipdv_max_ns=tag_ns,
-        received=1_000_000,
+        received=999_900,
+        lost=100,
         void=5_000,
         reordered=0,
     )

@@ -68,13 +68,33 @@ def test_throughput_has_a_row_a_size_and_says_why_there_is_none():
 
 
 def test_latency_of_rfc_2544_is_the_average_of_the_tags_that_count():
-    assert table(made_rfc(), "Latency") == (("64 B", "400 kpkt/s", "20 µs", "2 of 3"),)
+    assert table(made_rfc(), "Latency") == (("64 B", "400 kpkt/s", "20 µs", "2 of 2", "2 of 3"),)
+
+
+def test_tags_that_were_lost_or_void_are_not_among_those_that_are_averaged():
+    lost = made_latency("b", 0, n_tags=0, n_tags_lost=1, tags_mean_ns=None)
+    trials = (made_latency("a", 10_000), lost, made_latency("c", 30_000))
+
+    [row] = table(made_rfc("2544", made_row(latency=LatencyFound(4e5, trials))), "Latency")
+
+    assert row[2:] == ("20 µs", "2 of 3", "3 of 3")
+    void = made_latency("d", 0, n_tags=0, n_tags_void=1, tags_mean_ns=None)
+    some = made_row(latency=LatencyFound(4e5, (*trials, void)))
+    assert table(made_rfc("2544", some), "Latency")[0][2:] == ("20 µs", "2 of 4", "4 of 4")
+
+
+def test_where_packets_are_not_recorded_there_is_no_number_of_tags():
+    unknown = LatencyFound(4e5, (LatencyTrial("a", False),))
+
+    [row] = table(made_rfc("2544", made_row(latency=unknown)), "Latency")
+
+    assert row[2:] == ("–", "–", "1 of 1")
 
 
 @pytest.mark.parametrize("rfc", ["2544", "8219"])
-def test_latency_of_all_packets_says_how_many_the_generator_was_late_with(rfc):
+def test_latency_of_all_packets_says_what_was_lost_and_what_the_generator_was_late_with(rfc):
     assert table(made_rfc(rfc), "Latency of all packets") == (
-        ("64 B", "400 kpkt/s", "0.5 %", "21 µs", "40 µs", "80 µs", "240 µs"),
+        ("64 B", "400 kpkt/s", "200", "0.5 %", "21 µs", "40 µs", "80 µs", "240 µs"),
     )
 
 
@@ -88,6 +108,7 @@ def test_latency_of_rfc_8219_is_the_median_with_its_ends():
         "10 µs, 30 µs",
         "60 µs",
         "30 µs, 90 µs",
+        "2 of 2",
         "2 of 3",
     )
     [variation] = table(made_rfc("8219"), "Packet delay variation")
@@ -98,9 +119,9 @@ def test_where_no_trial_counts_the_numbers_are_marked():
     spoilt = LatencyFound(4e5, (made_latency("a", 10_000, instrument_limited=True),))
     document = made_rfc("2544", made_row(latency=spoilt))
 
-    assert table(document, "Latency") == (("64 B", "400 kpkt/s", "10 µs?", "0 of 1"),)
+    assert table(document, "Latency") == (("64 B", "400 kpkt/s", "10 µs?", "1 of 1", "0 of 1"),)
     assert table(document, "Latency of all packets") == (
-        ("64 B", "400 kpkt/s", "0.5 %", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
+        ("64 B", "400 kpkt/s", "100", "0.5 %", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
     )
 
 
@@ -198,7 +219,7 @@ def test_bursts_none_of_which_counts_are_marked():
 
 def test_reordering_is_of_all_trials():
     assert table(made_rfc(), "Reordering") == (
-        ("64 B", "400 kpkt/s", "3,000,000", "4 (0.00013 %)", "7", "2"),
+        ("64 B", "400 kpkt/s", "2,999,700", "4 (0.00013 %)", "7", "2"),
     )
 
 

@@ -76,10 +76,18 @@ def _trials(found: LatencyFound) -> str:
     return f"{len(counted(found.trials))} of {len(found.trials)}"
 
 
+def _tags(found: LatencyFound) -> str:
+    """Say of how many tagged packets, those lost or void among them, there is a latency."""
+    good, _ = shown(found.trials)
+    n_back = sum(one.n_tags for one in good)
+    n = n_back + sum(one.n_tags_lost + one.n_tags_void for one in good)
+    return f"{n_back:,} of {n:,}" if n else cells.NOTHING
+
+
 _COUNTED = (
-    "Trials: those that count, of all; in the others the generator itself was held up. With ?: in "
-    "all of them, and the numbers may be its own. Tagged packets that it was late with are left "
-    "out."
+    "Tags: tagged packets that have a latency, of all; the others were lost, or the generator was "
+    "late with them. Trials: those that count, of all; in the others the generator itself was held "
+    "up. With ?: in all of them, and the numbers may be its own."
 )
 
 
@@ -91,11 +99,11 @@ def _latency(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         good, mark = shown(found.trials)
         tags = [one.tags_mean_ns for one in good if one.tags_mean_ns is not None]
         mean = cells.time(fmean(tags)) if tags else cells.NOTHING
-        return marked(mean, mark), _trials(found)
+        return marked(mean, mark), _tags(found), _trials(found)
 
     return Table(
         "Latency",
-        ("frame", "rate", "latency", "trials"),
+        ("frame", "rate", "latency", "tags", "trials"),
         _of_latency(rows, make),
         "At the throughput (26.2): the average, over the trials, of the latency of one tagged "
         "packet, from the stamp before it is handed over to the stamp behind its receipt: as of "
@@ -108,12 +116,13 @@ def _typical(rows: Sequence[RfcOfDevice]) -> Table:
         return (
             *_median_and_ends(found, lambda one: one.tags_p50_ns),
             *_median_and_ends(found, lambda one: one.tags_p99_9_ns),
+            _tags(found),
             _trials(found),
         )
 
     return Table(
         "Latency: typical (TL) and worst case (WCL)",
-        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "trials"),
+        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "tags", "trials"),
         _of_latency(rows, make),
         "At the throughput (7.2): median and 99.9th percentile of the tagged packets of each "
         "trial, and of those the median over the trials, with their 1st and 99th percentiles. "
@@ -134,24 +143,26 @@ def _median_and_ends(
 def _all_packets(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
     def make(found: LatencyFound) -> tuple[str, ...]:
         good, mark = shown(found.trials)
-        n_due = sum(one.received + one.lost for one in good)
+        n_lost = sum(one.lost for one in good)
+        n_due = n_lost + sum(one.received for one in good)
         medians = [
             median_of(good, of)
             for of in (lambda one: one.p50_ns, lambda one: one.p99_ns, lambda one: one.p99_9_ns)
         ]
         most = max((one.max_ns for one in good if one.max_ns is not None), default=None)
         return (
+            cells.count(n_lost),
             _share(sum(one.void for one in good), n_due),
             *(marked(cells.time(ns), mark) for ns in (*medians, most)),
         )
 
     return Table(
         "Latency of all packets",
-        ("frame", "rate", "void", "p50", "p99", "p99.9", "max"),
+        ("frame", "rate", "lost", "void", "p50", "p99", "p99.9", "max"),
         _of_latency(rows, make),
         "Of the same trials, beyond what the RFC asks for: the median over the trials of each "
-        "percentile, exactly, and the highest maximum. Void: packets that the generator was late "
-        "with, left out.",
+        "percentile, exactly, and the highest maximum. Lost: with what was refused. Void: packets "
+        "that the generator was late with, lost or not; they are in no latency.",
     )
 
 
