@@ -30,7 +30,7 @@ from taut.records.documents.rfc import (
 )
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
-from taut.report.rfc import headline, problems, read_rfc, statements_of, tables_of
+from taut.report.rfc import cautions, headline, problems, read_rfc, statements_of, tables_of
 from taut.report.rfc_tables import SHORTEST
 from terminal import WIDTHS
 
@@ -215,6 +215,21 @@ def test_bursts_none_of_which_counts_are_marked():
     assert table(made_rfc("9004", made_row(bursts=spoilt)), "Back-to-back frames") == (
         ("64 B", "1,000?", "900, 1,100, 141", "2 ms?", "400 µs?", "0 of 2"),
     )
+
+
+@pytest.mark.parametrize(
+    ("n_tags", "said"),
+    [
+        (50, "Of 50 tags the 99.9th percentile is the maximum"),
+        (500, "Of 500 tags the 99.9th percentile is the maximum"),
+        (5_000, "Of 5,000 tags the 99.9th percentile has 5 above it"),
+    ],
+)
+def test_the_caution_on_tags_is_of_so_many(n_tags, said):
+    document = made_rfc("8219")
+    document = replace(document, recipe=replace(document.recipe, tags=n_tags))
+
+    assert cautions(document)[-1].startswith(f"{said}, and ")
 
 
 def test_reordering_is_of_all_trials():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taut.analysis.load import frame_words
+from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.records.documents.rfc import RFC_FILE, RfcDocument, RfcOfDevice
 from taut.report.rfc_tables import TABLES, Table, reset_words
 from taut.report.search import GO_ON, found_words, goal_words, unbound_floors, unmet_words
@@ -71,8 +72,17 @@ def cautions(document: RfcDocument) -> list[str]:
     """Say what the numbers of these RFCs are known not to tell."""
     said = [_SEARCHES, _MEDIUM]
     if any(row.latency is not None for row in document.results):
-        said.append(_TAG if document.recipe.tags == 1 else _TAGS)
+        said.append(_TAG if document.recipe.tags == 1 else _tags_words(document.recipe.tags))
     return said
+
+
+def _tags_words(n: int) -> str:
+    n_above = n - percentile_rank(n, PERCENTILES["p99.9"])
+    tail = f"has {n_above:,} above it" if n_above else "is the maximum"
+    return (
+        f"Of {n:,} tags the 99.9th percentile {tail}, and they meet a tail of one packet in a "
+        "thousand only by chance. Beside it stand percentiles of all packets."
+    )
 
 
 def foot(document: RfcDocument) -> str:
@@ -113,8 +123,4 @@ _MEDIUM = (
 _TAG = (
     "One packet of each trial is the RFC's latency, the average of them its result: it says "
     "nothing of the tail. Beside it stand percentiles of all packets."
-)
-_TAGS = (
-    "Of 500 tags the 99.9th percentile is the maximum, and one packet in a thousand of all is not "
-    "among them by chance alone. Beside it stand percentiles of all packets."
 )
