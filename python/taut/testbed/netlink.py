@@ -146,6 +146,7 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
             ip.link("set", index=index, master=bridge)
             ip.fdb("add", ifindex=index, lladdr=mac, state=_NUD_NOARP)
         ip.link("set", index=bridge, state="up", arp=False)
+    inside(namespace, _keep_bridges_from_netfilter)
 
 
 def link_counters(name: str, namespace: str | None = None) -> dict[str, int]:
@@ -192,6 +193,12 @@ def inside(namespace: str, function: Callable[[], T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def _keep_bridges_from_netfilter() -> None:
+    # Where br_netfilter is loaded (Docker, Kubernetes) a new namespace has these at 1.
+    for path in Path("/proc/sys/net/bridge").glob("bridge-nf-call-*"):
+        path.write_text("0\n", encoding="ascii")
 
 
 def _disable_ipv6() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from taut.dut.drivers.linux_bridge import LinuxBridgeDriver, LinuxBridgeOptions
 from taut.host.situation import Waiting
+from taut.testbed import netlink
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE, frames_through
@@ -32,6 +33,20 @@ def test_the_bridge_forwards_and_says_where_it_works(
     assert ports[1].others["tx_packets"] == 20
     # Nothing flooded back, nothing of the bridge's own.
     assert ports[0].others["tx_packets"] == 0
+
+
+def test_its_packets_meet_no_netfilter(scope: RunScope, tmp_path: Path) -> None:
+    """Where br_netfilter is loaded, as by Docker, bridges of a new namespace begin with it."""
+
+    def calls() -> set[str]:
+        settings = Path("/proc/sys/net/bridge").glob("bridge-nf-call-*")
+        return {path.read_text().strip() for path in settings}
+
+    with (
+        LINKS["veth"].open(scope, 2) as links,
+        LinuxBridgeDriver().running(links, LAST_CORE, LinuxBridgeOptions(), tmp_path, scope),
+    ):
+        assert netlink.inside(str(links[0].device_netns), calls) <= {"0"}
 
 
 @pytest.mark.parametrize("placement", ["rps", "threaded"])
