@@ -8,10 +8,13 @@ import pytest
 from host_idle import idle_files
 from host_tree import tree
 from made_captures import made_pair, pcap_bytes, plant_loss, write_capture
+from taut.cli import reproduce_job
 from taut.cli.main import run_command
 from taut.cli.reproduce_job import left_out
 from taut.core.binaries import find_binary_or_none
+from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
+from taut.reproduce.debs20 import DEBS20
 from taut.reproduce.nfvi5g import NFVI5G
 from taut.reproduce.nfvi18 import NFVI18
 
@@ -145,6 +148,20 @@ def test_who_is_not_root_is_told_what_is_left_out(monkeypatch):
 
     assert list(missing) == ["trimmed"]
     assert "root" in missing["trimmed"]
+
+
+def test_a_device_that_cannot_work_on_its_core_is_left_out(tmp_path, monkeypatch, capsys):
+    far = cpuset_cores()[-1] + 8
+    host = tree(tmp_path, {f"{CPU}/isolated": f"{far}\n"})
+    monkeypatch.setattr(reproduce_job, "Host", lambda: host)
+    monkeypatch.setattr(reproduce_job, "left_out", lambda *_: {})
+
+    _, plan = reproduce_job.plan_here(DEBS20, [], quick=True)
+
+    devices = {trial.device.name for trial in plan.trials}
+    assert "linux_bridge" not in devices
+    assert "eager" in devices
+    assert f"without linux_bridge: core {far} is isolated at boot" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """What an experiment lacks here, also where the code that should say so fails."""
 
+from pathlib import Path
+
 import pytest
 
+from host_tree import tree
 from taut.core.binaries import find_binary_or_none
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import InputError
 from taut.dut.drivers import DRIVERS
 from taut.experiment import preflight
@@ -49,6 +53,28 @@ def test_who_fails_over_what_it_lacks_is_told_by_name(
 
     failed = "what it lacks cannot be told, its code failed: ZeroDivisionError: by zero"
     assert f"{named}: {failed}" in reasons
+
+
+@pytest.mark.parametrize(
+    ("options", "cores", "refused"),
+    [
+        ("", "", ["linux_bridge"]),
+        ('options = { placement = "threaded" }', "", []),
+        ("", f"[cores]\ndevice = {cpuset_cores()[0]}", []),
+    ],
+)
+def test_a_core_that_a_device_cannot_work_on_is_told_before_the_run(
+    options: str, cores: str, refused: list[str], tmp_path: Path
+) -> None:
+    far = cpuset_cores()[-1] + 8
+    host = tree(tmp_path, {"/sys/devices/system/cpu/isolated": f"{far}\n"})
+    device = f'[[device]]\ndriver = "linux_bridge"\n{options}\n'
+    text = TEXT[: TEXT.index("[[device]]")] + device + TEXT[TEXT.index("[[traffic]]") :] + cores
+
+    found = preflight.refused_cores(make_plan(parse_spec(text)), host)
+
+    assert list(found) == refused
+    assert all(why.startswith(f"core {far} is isolated at boot") for why in found.values())
 
 
 # As taut-generate --describe has them.

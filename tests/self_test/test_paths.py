@@ -85,7 +85,7 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         yield run
 
     monkeypatch.setattr(command, "path_trials", trials_of)
-    monkeypatch.setattr(command, "missing_on", lambda path: found.get(f"no {path.name}"))
+    monkeypatch.setattr(command, "missing_on", lambda path, _: found.get(f"no {path.name}"))
     return found
 
 

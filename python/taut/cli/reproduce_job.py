@@ -17,6 +17,7 @@ from taut.core.units import parse_duration_ns
 from taut.core.words import did_you_mean
 from taut.dut.drivers import DRIVERS
 from taut.experiment.plan import Plan, make_plan
+from taut.experiment.preflight import refused_cores
 from taut.experiment.spec import parse_spec
 from taut.host.audit import find_situation
 from taut.host.host import Host
@@ -60,14 +61,23 @@ def plan_here(
 
     `soak_ns`: its soak of this length instead. InputError: none was published.
     """
-    missing = left_out(experiment, Host())
-    if soak_ns is None:
-        text: str | None = experiment.spec_text(quick=quick, without=list(missing))
-    else:
-        text = experiment.soak_text(soak_ns, without=list(missing))
-    if text is None:
-        raise InputError(f"--soak: {experiment.name} has published none; leave it out")
-    plan = make_plan(parse_spec(text, overrides, source=experiment.name))
+
+    def planned() -> tuple[str, Plan]:
+        if soak_ns is None:
+            text: str | None = experiment.spec_text(quick=quick, without=list(missing))
+        else:
+            text = experiment.soak_text(soak_ns, without=list(missing))
+        if text is None:
+            raise InputError(f"--soak: {experiment.name} has published none; leave it out")
+        return text, make_plan(parse_spec(text, overrides, source=experiment.name))
+
+    host = Host()
+    missing = left_out(experiment, host)
+    text, plan = planned()
+    refused = refused_cores(plan, host)
+    if here := {name: refused[name] for name in experiment.optional_devices() if name in refused}:
+        missing |= here
+        text, plan = planned()
     notes = Console(stderr=True)
     for name, reason in missing.items():
         print_note(notes, f"without {name}: {reason}")

@@ -64,7 +64,7 @@ def run_paths(core: int, paths: Sequence[PacketPath], n_acts: int, console: Cons
     """Test each path that this machine has. TautError: none could be."""
     results = PathResults()
     for path in paths:
-        if (why := missing_on(path)) is not None:
+        if (why := missing_on(path, core)) is not None:
             results.skipped[path.name] = why
             print_note(console, f"{path.name}: skipped: {why}")
     there = [path for path in paths if path.name not in results.skipped]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from taut.core.cpus import CpuSet
 from taut.core.files import whole_path
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
@@ -82,6 +83,11 @@ class DriverOptions(BaseModel):
     def refuses_placement(self, kind: str) -> str | None:
         """Say why a device with these options cannot be placed so; None: it is processes."""
         del kind
+        return None
+
+    def refuses_cores(self, cores: CpuSet, host: Host) -> str | None:
+        """Say why a device with these options cannot work on these cores; None: it can."""
+        del cores, host
         return None
 
     @property

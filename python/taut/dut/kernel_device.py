@@ -12,9 +12,12 @@ from typing import Literal, cast
 
 from pydantic import Field
 
-from taut.core.cpus import CpuSet
+from taut.core.cpus import CpuSet, format_cpu_list
+from taut.core.errors import TrialError
 from taut.dut.driver import DriverOptions, RunningHop
+from taut.host.host import Host
 from taut.host.situation import Waiting
+from taut.host.view import NOHZ_FULL
 from taut.records.documents.json_form import JsonObject
 from taut.records.documents.trial import BARE, DutStats, PortCounters
 from taut.testbed import netlink, softirq
@@ -32,6 +35,16 @@ class KernelOptions(DriverOptions):
     def refuses_placement(self, kind: str) -> str | None:
         """The kernel has no process to place; a guest would have a kernel of its own."""
         return None if kind == BARE else f"it is the host's kernel, which runs in no {kind}"
+
+    def refuses_cores(self, cores: CpuSet, host: Host) -> str | None:
+        """Isolated ones, where they are to be steered to: the kernel takes no such RPS mask."""
+        isolated = {*host.isolated_cores(), *host.cores(NOHZ_FULL)}.intersection(cores)
+        if self.placement != "rps" or not isolated:
+            return None
+        return (
+            f"core {format_cpu_list(isolated)} is isolated at boot, the kernel steers nothing there"
+            ' (RPS); say options = { placement = "threaded" }, or name another core: cores.device'
+        )
 
 
 class RunningKernel:
@@ -108,8 +121,13 @@ class KernelDriver:
 
 
 def place(namespace: str, ports: Sequence[str], cores: CpuSet, options: DriverOptions) -> list[str]:
-    """Move the work of the ports to the device's cores; give the notes for the results."""
+    """Move the work of the ports to the device's cores; give the notes for the results.
+
+    TrialError: the kernel cannot work there.
+    """
     placement = cast(KernelOptions, options).placement
+    if (why := options.refuses_cores(cores, Host())) is not None:
+        raise TrialError(why)
     if placement == "rps":
         return [softirq.steer_to(namespace, port, cores) for port in ports]
     if placement == "threaded":

@@ -13,6 +13,8 @@ from taut.core.words import did_you_mean
 from taut.experiment import restart, tracing
 from taut.experiment.generator import PROGRAM, load_of, refusal
 from taut.experiment.plan import Plan
+from taut.experiment.runner import choose_cores
+from taut.host.host import Host
 from taut.records.documents.described import Described, OptionDescribed
 from taut.testbed.links import LINKS
 
@@ -31,6 +33,8 @@ def require(plan: Plan, *, sends_it: bool = True) -> None:
     check_schedules(plan, describe(PROGRAM, Described))
     if sends_it:
         check_loads(plan)
+    for name, why in refused_cores(plan, Host()).items():
+        raise InputError(f"device {name}: {why}")
 
 
 def missing(plan: Plan) -> Iterator[str]:
@@ -61,6 +65,17 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = tracing.why_not()
         if reason is not None:
             yield f"trace = {plan.spec.trace}: {reason}; or measure without: --no-trace"
+
+
+def refused_cores(plan: Plan, host: Host) -> dict[str, str]:
+    """Say which devices cannot work on the cores that they would get now, and why."""
+    cores = choose_cores(host, plan.spec)
+    devices = {trial.device.name: trial.device.driver_options for trial in plan.trials}
+    asked = {
+        name: options.refuses_cores(cores.of_device(options.n_cores), host)
+        for name, options in devices.items()
+    }
+    return {name: why for name, why in asked.items() if why is not None}
 
 
 def check_links(plan: Plan) -> None:

@@ -16,6 +16,7 @@ from taut.experiment.plan import Plan, Trial, make_plan
 from taut.experiment.runner import Session, measuring
 from taut.explain import Options, explain_trial
 from taut.explain.read.packets import read_percentile
+from taut.host.host import Host
 from taut.records import parquet
 from taut.records.documents.trial import Failure
 from taut.records.rundir import TrialDirectory
@@ -56,10 +57,11 @@ class PathResult:
     """Acts that could not be made, and why."""
 
 
-def missing_on(path: PacketPath) -> str | None:
-    """Say what this machine lacks for a path; None: nothing."""
-    device = path.device
-    return LINKS[path.link].missing() or device.dut.missing(device.driver_options)
+def missing_on(path: PacketPath, core: int) -> str | None:
+    """Say what this machine, or its core, lacks for a path; None: nothing."""
+    device, options = path.device, path.device.driver_options
+    lacks = LINKS[path.link].missing() or device.dut.missing(options)
+    return lacks or options.refuses_cores((core,), Host())
 
 
 @contextmanager
