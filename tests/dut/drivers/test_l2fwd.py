@@ -38,13 +38,28 @@ def test_its_device_polls() -> None:
     assert L2fwdDriver().waits(L2fwdOptions()) is Waiting.POLLS
 
 
-def test_it_says_what_its_buffer_holds_back(
-    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "l2fwd"
-    program.write_text("#!/bin/sh\necho 'L2FWD: entering main loop'\nexec sleep 1000\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("TAUT_L2FWD", str(program))
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that says its words, and is ready."""
+    path = tmp_path / "l2fwd"
+    path.write_text('#!/bin/sh\necho "$0 $@ L2FWD: entering main loop"\nexec sleep 1000\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("TAUT_L2FWD", str(path))
+    return path
+
+
+def test_cards_take_frames_of_any_station(program: Path, scope: RunScope, tmp_path: Path) -> None:
+    links = [Link("pci", "pci:g", f"pci:0000:01:00.{n}") for n in range(2)]
+
+    with L2fwdDriver().running(links, (0,), L2fwdOptions(), tmp_path, scope) as dut:
+        dut.stop()
+
+    _, own = (tmp_path / "l2fwd.log").read_text().split(" -- ")
+    assert "-P" in own.split()
+
+
+@pytest.mark.usefixtures("program")
+def test_it_says_what_its_buffer_holds_back(scope: RunScope, tmp_path: Path) -> None:
     links = [Link("memif", "memif:g", "memif:d", socket=tmp_path / "x.sock")] * 2
 
     with L2fwdDriver().running(links, (0,), L2fwdOptions(), tmp_path, scope) as dut:

@@ -115,6 +115,8 @@ def _argv(
         "--",
         "-p",
         "0x3",
+        # Promiscuous: frames go to the stations' addresses, which no card has.
+        "-P",
         "-q",
         "2",
         # Printing statistics would stall the forwarding core; so it has no counters to give.
