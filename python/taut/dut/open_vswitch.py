@@ -36,7 +36,6 @@ BRIDGE = "br0"
 STRAIGHT = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
 """What comes in at one port goes out at the other; ports are 1 and 2."""
 
-_SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 _TOOLS = ("ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
 _CONSOLE = ("-vconsole:info", "-vsyslog:off", "-vfile:off")
 _FLOW = re.compile(r"n_packets=(\d+), n_bytes=\d+, (?:(?:idle|hard)_\w+=\d+, )*(.*)")
@@ -142,7 +141,7 @@ def _database(
     folder: Path, words: Sequence[str], scope: RunScope, cores: CpuSet, log_dir: Path
 ) -> Iterator[Child]:
     """Start a database that has the bridge before the daemon comes."""
-    _run("ovsdb-tool", "create", str(folder / "conf.db"), str(_SCHEMA))
+    _run("ovsdb-tool", "create", str(folder / "conf.db"))
     with child(
         "ovsdb-server",
         [
