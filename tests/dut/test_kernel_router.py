@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from taut.dut.kernel_router import RoutingOptions, ip_commands, read_plan
+import pytest
+
+from taut.dut import kernel_router
+from taut.dut.kernel_router import RoutingOptions, ip_commands, missing_for_routing, read_plan
 
 PORTS = ("d0", "d1")
 
@@ -90,6 +93,29 @@ def test_ipv6_is_needed_only_where_a_line_is_about_it(tmp_path: Path) -> None:
     assert has_ipv6(addresses="2001:db8::ff/64 dev 1\n")
     assert has_ipv6(routes="default via 2001:db8::1 dev 0\n")
     assert has_ipv6(routes="blackhole 2001:db8::/32\n")
+
+
+def test_ipv6_that_is_switched_off_is_told_where_a_line_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ipv4").mkdir()
+    monkeypatch.setattr(kernel_router, "_SETTINGS", tmp_path)
+    monkeypatch.setattr(kernel_router, "needs_root", lambda _: None)
+    monkeypatch.setattr(kernel_router, "find_binary_or_none", lambda name: Path("/bin", name))
+    monkeypatch.setattr(kernel_router, "memory_of", lambda _: (0, None))
+    monkeypatch.setattr(kernel_router.shutil, "which", lambda name: f"/bin/{name}")
+
+    def lacks(routes: str) -> str | None:
+        (tmp_path / "routes").write_text(routes)
+        return missing_for_routing(RoutingOptions(routes=str(tmp_path / "routes")))
+
+    assert lacks("default via 192.0.2.1 dev 0\n") is None
+    assert lacks("default via 2001:db8::1 dev 0\n") == (
+        "this kernel has IPv6 switched off (ipv6.disable=1); boot without it, or leave the IPv6"
+        " lines out"
+    )
+    (tmp_path / "ipv6" / "conf").mkdir(parents=True)
+    assert lacks("default via 2001:db8::1 dev 0\n") is None
 
 
 def test_its_files_are_seen_from_the_folder_of_the_experiment() -> None:

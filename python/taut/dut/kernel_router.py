@@ -99,7 +99,13 @@ def missing_for_routing(options: RoutingOptions, *nf: str) -> str | None:
         lacks = "ip: program not found; install iproute2"
     if lacks is None and words and find_binary_or_none(PROGRAM) is None:
         lacks = f"{PROGRAM}: program not found, which reads the files; {how_to_get()}"
-    return lacks or memory_of(words)[1]
+    lacks = lacks or memory_of(words)[1]
+    if lacks is None and not (_SETTINGS / "ipv6/conf").is_dir() and read_plan(options).has_ipv6:
+        lacks = (
+            "this kernel has IPv6 switched off (ipv6.disable=1); boot without it, or leave the"
+            " IPv6 lines out"
+        )
+    return lacks
 
 
 def read_plan(options: RoutingOptions) -> Plan:
