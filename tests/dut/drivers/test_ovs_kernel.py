@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from inline_lab import skip_without, through
+from taut.core.errors import TrialError
 from taut.dut.drivers import ovs_kernel
 from taut.dut.drivers.ovs_kernel import OvsKernelDriver, OvsKernelOptions
 from taut.dut.installed import Found
@@ -18,13 +20,50 @@ from taut.testbed.scope import RunScope
 DRIVER = OvsKernelDriver()
 
 
-def test_a_kernel_without_the_module_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "modprobe").write_text("#!/bin/sh\nexit 1\n")
-    (tmp_path / "modprobe").chmod(0o755)
+@pytest.fixture
+def modprobe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Put a modprobe on PATH that ends so; gives where it notes its words."""
+
+    def put(end: str) -> Path:
+        said = tmp_path / "said"
+        (tmp_path / "modprobe").write_text(f'#!/bin/sh\necho "$@" >>{said}\n{end}\n')
+        (tmp_path / "modprobe").chmod(0o755)
+        return said
+
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(ovs_kernel, "_MODULE", tmp_path / "no-module")
+    return put
+
+
+def test_asking_for_the_module_loads_none(modprobe: Callable[[str], Path]) -> None:
+    said = modprobe("exit 0")
+
+    assert ovs_kernel._missing_module() is None
+
+    assert said.read_text() == "--dry-run --quiet openvswitch\n"
+
+
+def test_it_is_loaded_when_the_switch_starts(
+    modprobe: Callable[[str], Path],
+    scope: RunScope,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = modprobe("echo 'modprobe: ERROR: could not insert' >&2; exit 1")
+    monkeypatch.setattr(ovs_kernel, "find", lambda _: Found("ovs-vswitchd", ()))
+    links = [Link("veth", "veth:g", "veth:d", device_ifname="d")] * 2
+
+    with (
+        pytest.raises(TrialError, match="ovs_kernel: modprobe: ERROR: could not insert"),
+        DRIVER.running(links, (0,), OvsKernelOptions(), tmp_path, scope),
+    ):
+        pass
+
+    assert said.read_text() == "openvswitch\n"
+
+
+def test_a_kernel_without_the_module_is_told(modprobe: Callable[[str], Path]) -> None:
+    modprobe("exit 1")
 
     assert ovs_kernel._missing_module() == (
         "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution, or"
@@ -59,7 +98,7 @@ def test_a_switch_that_is_restarted_is_ready_by_its_own_words(
     scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = {"ovsdb-server": "ovsdb-server", "ovs-vswitchd": "1|bridge|INFO|ovs-vswitchd"}
-    for name in (*says, "ovsdb-tool", "ovs-vsctl", "ovs-ofctl"):
+    for name in (*says, "modprobe", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl"):
         words = f'echo "{says[name]} (Open vSwitch) 3"; exec sleep 1000' if name in says else ""
         (tmp_path / name).write_text(f"#!/bin/sh\n{words}\n")
         (tmp_path / name).chmod(0o755)

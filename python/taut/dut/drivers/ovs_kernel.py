@@ -79,6 +79,7 @@ class OvsKernelDriver(KernelDriver):
         given, found = cast(OvsKernelOptions, options), find(PLAIN)
         if found is None:
             raise TrialError(str(self.missing(options)))
+        _load_module()
         namespace = str(links[0].device_netns)
         ports = [str(link.device_ifname) for link in links]
         with switching(
@@ -110,15 +111,26 @@ def _counters(switch: Switch) -> Callable[[], JsonObject]:
     return lambda: {"flows": dict(switch.flows())}
 
 
+def _load_module() -> None:
+    """Load it, and leave it: others may use it by then. TrialError: the kernel takes none."""
+    if not _MODULE.exists() and (done := _modprobe()).returncode != 0:
+        raise TrialError(f"ovs_kernel: {done.stderr.strip() or 'modprobe openvswitch: failed'}")
+
+
+def _modprobe(*options: str) -> subprocess.CompletedProcess[str]:
+    argv = ["modprobe", *options, "openvswitch"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False)
+
+
 def _missing_module() -> str | None:
-    """Say that this kernel has no such datapath; loads the module where there is one."""
+    """Say that this kernel has no such datapath; changes nothing."""
     if _MODULE.exists():
         return None
     try:
-        subprocess.run(["modprobe", "openvswitch"], capture_output=True, check=False)
+        asked = _modprobe("--dry-run", "--quiet")
     except FileNotFoundError:
         return "modprobe: program not found; install kmod"
-    if _MODULE.exists():
+    if asked.returncode == 0:
         return None
     return (
         "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution, or"
