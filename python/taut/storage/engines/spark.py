@@ -47,6 +47,7 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
 }
 _MASTER = re.compile(r"local(\[.+\])?|spark://[^/]+|yarn|k8s://.+")
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _GLOB = re.compile(r"([\[\]{}*?\\])")
 
 # Errors are told in one line; pyspark itself would write a page of each to stderr.
@@ -145,7 +146,7 @@ def _driver(url: str) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setMaster(url)
     for host, port in _addresses(url):
         _check_reachable(url, host, port)
-    if all(host in ("127.0.0.1", "localhost", "::1") for host, _ in _addresses(url)):
+    if _is_on_this_machine(url):
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     for key, value in _SETTINGS.items():
         conf.set(key, value)
@@ -156,6 +157,12 @@ def _driver(url: str) -> SparkSession:
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except Exception as error:
         raise TautError(f"engine spark: {url}: {_reason(log) or error}") from error
+
+
+def _is_on_this_machine(url: str) -> bool:
+    """Whether all executors are here; those of YARN or Kubernetes have to be told of the driver."""
+    hosts = {host for host, _ in _addresses(url)}
+    return url.startswith("local") or (hosts != set() and hosts <= _LOOPBACK)
 
 
 def _addresses(url: str) -> list[tuple[str, int]]:
