@@ -144,8 +144,7 @@ def _driver(url: str) -> SparkSession:
     if active is not None:
         active.stop()
     conf = SparkConf(loadDefaults=False).setMaster(url)
-    for host, port in _addresses(url):
-        _check_reachable(url, host, port)
+    _check_reachable(url)
     if _is_on_this_machine(url):
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     for key, value in _SETTINGS.items():
@@ -156,7 +155,8 @@ def _driver(url: str) -> SparkSession:
     try:
         return SparkSession(SparkContext(gateway=gateway, conf=conf))
     except Exception as error:
-        raise TautError(f"engine spark: {url}: {_reason(log) or error}") from error
+        said = hide_passwords(f"{url}: {_reason(log) or error}")
+        raise TautError(f"engine spark: {said}") from error
 
 
 def _is_on_this_machine(url: str) -> bool:
@@ -172,21 +172,27 @@ def _addresses(url: str) -> list[tuple[str, int]]:
     found = []
     for master in url.removeprefix("spark://").split(","):
         host, _, port = master.rpartition(":")
-        if not host or not port.isdigit():
-            raise InputError(f"engine spark: {url}: a master is HOST:PORT")
-        found.append((host, int(port)))
+        if not host or "@" in host or not port.isdigit():
+            raise InputError(f"engine spark: {hide_passwords(url)}: a master is HOST:PORT")
+        found.append((host.strip("[]"), int(port)))
     return found
 
 
-def _check_reachable(url: str, host: str, port: int) -> None:
-    """Raise InputError where no master listens: Spark itself would retry for a minute."""
-    try:
-        socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
-    except OSError as error:
+def _check_reachable(url: str) -> None:
+    """Raise InputError where none of the masters listens: Spark itself would retry for a minute."""
+    silent = []
+    for host, port in _addresses(url):
+        try:
+            socket.create_connection((host, port), _CONNECT_TIMEOUT_S).close()
+        except (OSError, UnicodeError) as error:  # UnicodeError: no name of a host
+            silent.append(f"{host}:{port}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    if silent:
         raise InputError(
-            f"engine spark: {url}: {error.strerror or error}; start the master, or say where "
-            "it is: --engine-url spark://HOST:PORT"
-        ) from None
+            f"engine spark: {', '.join(silent)}; start the master, or say where it is: "
+            "--engine-url spark://HOST:PORT"
+        )
 
 
 @cache
