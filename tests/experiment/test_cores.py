@@ -2,6 +2,7 @@
 
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 
 import pytest
 
@@ -102,6 +103,77 @@ def test_threads_of_one_physical_core_are_kept_apart():
     assert not Topology((), siblings=siblings).are_siblings(cores.generator, cores.device)
 
 
+IN_TURN = {core: core % 2 for core in range(8)}
+"""Nodes on a server whose firmware numbers cores in turn over two sockets."""
+
+
+def test_generator_and_device_are_on_one_node():
+    in_turn = assign_cores(AUTO, Topology(tuple(range(8)), nodes=IN_TURN))
+    in_halves = assign_cores(AUTO, Topology((0, 1, 2, 3), nodes={0: 0, 1: 0, 2: 1, 3: 1}))
+
+    assert (in_turn.generator, in_turn.device, in_turn.notes) == (1, 3, ())
+    # Of node 0, taut's own core leaves one.
+    assert (in_halves.generator, in_halves.device, in_halves.notes) == (2, 3, ())
+
+
+def test_what_is_left_to_choose_is_on_the_node_of_what_was_asked_for():
+    topology = Topology(tuple(range(8)), nodes=IN_TURN)
+
+    by_generator = assign_cores(CoreSpec(generator=4), topology)
+    by_device = assign_cores(CoreSpec(device=6), topology)
+
+    assert (by_generator.generator, by_generator.device) == (4, 2)
+    assert (by_device.generator, by_device.device) == (2, 6)
+
+
+def test_hops_of_a_chain_are_on_the_node_of_the_generator():
+    cores = assign_cores(AUTO, Topology(tuple(range(8)), nodes=IN_TURN), 2)
+
+    assert (cores.generator, cores.of_device(2)) == (1, (3, 5))
+
+
+def test_two_nodes_that_were_asked_for_are_said():
+    asked = CoreSpec(generator=2, device=5)
+
+    cores = assign_cores(asked, Topology(tuple(range(8)), nodes=IN_TURN))
+
+    assert cores.notes == (
+        "generator and device are on NUMA nodes 0 and 1: each packet crosses between them",
+    )
+
+
+def test_isolated_cores_come_before_those_of_the_same_node_and_that_is_said():
+    apart = {4: "at boot", 7: "at boot"}
+
+    cores = assign_cores(AUTO, Topology(tuple(range(8)), apart=apart, nodes=IN_TURN))
+
+    assert (cores.device, cores.generator) == (4, 7)
+    assert "NUMA nodes 0 and 1" in cores.notes[0]
+
+
+def test_threads_of_one_physical_core_are_kept_apart_though_that_takes_two_nodes():
+    siblings = {0: (0,), 1: (1, 2), 2: (1, 2), 3: (3,)}
+
+    cores = assign_cores(AUTO, Topology((0, 1, 2, 3), siblings=siblings, nodes={1: 0, 2: 0, 3: 1}))
+
+    assert (cores.generator, cores.device) == (1, 3)
+    assert "NUMA nodes 0 and 1" in cores.notes[0]
+
+
+def test_over_cards_each_is_on_the_node_of_its_own():
+    nodes = Topology(tuple(range(8)), nodes=IN_TURN)
+
+    apart = assign_cores(AUTO, replace(nodes, cards={"generator": 1, "device": 0}))
+    far = assign_cores(CoreSpec(device=3), replace(nodes, cards={"generator": 0, "device": 0}))
+
+    assert (apart.generator, apart.device, apart.notes) == (1, 2, ())
+    assert (far.generator, far.device) == (2, 3)
+    assert far.notes == (
+        "the device's core 3 is on NUMA node 1, its network card on node 0: each packet crosses "
+        "between them",
+    )
+
+
 def test_two_threads_of_one_core_are_used_and_said():
     cores = assign_cores(AUTO, Topology((0, 1), siblings={0: (0, 1), 1: (0, 1)}))
 
@@ -175,12 +247,16 @@ def test_isolated_cores_count_though_the_scheduler_gives_none_to_anybody(tmp_pat
         (cpu / f"cpu{core}/topology").mkdir(parents=True)
         (cpu / f"cpu{core}/topology/thread_siblings_list").write_text(f"{core}\n")
     (cpu / "isolated").write_text("2-3\n")
+    for node, cores in enumerate(("0,2", "1,3")):
+        (tmp_path / f"sys/devices/system/node/node{node}").mkdir(parents=True)
+        (tmp_path / f"sys/devices/system/node/node{node}/cpulist").write_text(f"{cores}\n")
 
     topology = read_topology(Host(tmp_path), usable=(0, 1))
 
     assert topology.usable == (0, 1, 2, 3)
     assert topology.apart == {2: BY_BOOT, 3: BY_BOOT}
     assert topology.siblings[3] == (3,)
+    assert topology.nodes == {0: 0, 2: 0, 1: 1, 3: 1}
 
 
 @pytest.mark.skipif(len(cpuset_cores()) < 2, reason="one core: nothing to lose")

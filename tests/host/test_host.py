@@ -57,6 +57,16 @@ def test_cores_are_lists(tmp_path: Path) -> None:
     assert host.cores("/sys/devices/system/cpu/nohz_full") == ()
 
 
+def test_cores_have_the_nodes_that_list_them(tmp_path: Path) -> None:
+    _write(tmp_path, "/sys/devices/system/node/node0/cpulist", "0,2\n")
+    _write(tmp_path, "/sys/devices/system/node/node10/cpulist", "1,3\n")
+    # Memory alone.
+    _write(tmp_path, "/sys/devices/system/node/node2/cpulist", "\n")
+
+    assert Host(tmp_path).nodes() == {0: 0, 2: 0, 1: 10, 3: 10}
+    assert Host(tmp_path / "other").nodes() == {}
+
+
 def test_the_first_of_each_field_counts(tmp_path: Path) -> None:
     _write(tmp_path, "/proc/cpuinfo", "model name\t: A: B\n\nmodel name\t: C\n")
 

@@ -9,9 +9,12 @@ device get cores of their own, on two physical cores. Two cores: the generator o
 on the other; taut and the writer share the generator's, so that what they disturb is logged as the
 generator's gaps and blamed on the instrument, not on the device. No helper works on a core that
 another measurement uses.
+
+Of cores that are equally good by this, those of one NUMA node are taken, over network cards those
+of the cards' nodes: what lies on another node is further away, for each packet.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
@@ -33,10 +36,23 @@ class Topology:
     """The threads of each core's physical core."""
     busy: frozenset[int] = frozenset()
     """Cores that another measurement uses."""
+    nodes: Mapping[int, int] = field(default_factory=dict)
+    """The NUMA node of each core, where the kernel tells."""
+    cards: Mapping[str, int] = field(default_factory=dict)
+    """The NUMA node of the network cards of `generator` and `device`, where they have some."""
 
     def are_siblings(self, one: int, other: int) -> bool:
         """Whether two cores are threads of one physical core."""
         return one != other and other in self.siblings.get(one, ())
+
+    def nodes_of(self, cores: Iterable[int]) -> list[int]:
+        """Give the NUMA nodes of cores, as far as they are known."""
+        return sorted({self.nodes[core] for core in cores if core in self.nodes})
+
+    def rank(self, core: int, node: int | None = None) -> tuple[bool, bool, bool, int]:
+        """Order cores: set apart first, those of other measurements last, then by node."""
+        is_far = self.nodes.get(core) != node
+        return core in self.busy, core not in self.apart, is_far, core
 
 
 @dataclass(frozen=True)
@@ -102,7 +118,7 @@ def read_topology(host: Host, usable: Iterable[int] | None = None) -> Topology:
         core: host.cores(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
         for core in cores
     }
-    return Topology(cores, apart, siblings)
+    return Topology(cores, apart, siblings, nodes=host.nodes())
 
 
 def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
@@ -118,10 +134,9 @@ def assign_cores(asked: CoreSpec, topology: Topology, n_hops: int = 1) -> Cores:
             )
     house = _housekeeping(asked, topology, n_hops)
     free = _preferred(asked, topology, house, n_hops)
-    generator, device = _pair(asked, free, topology)
+    generator, device, further = _measured(asked, free, topology, n_hops)
     runner = generator if house is None else house
     writer = asked.writer if asked.writer != "auto" else runner
-    further = _further(free, [generator, device], n_hops - 1, topology)
     cores = Cores(generator, device, writer, runner, further)
     if writer in cores.of_device(n_hops) and runner not in cores.measured:
         raise InputError(
@@ -159,35 +174,57 @@ def _preferred(asked: CoreSpec, topology: Topology, house: int | None, n_hops: i
     others = [core for core in cores if core != asked.writer]
     if len({*others} - topology.busy) > n_hops:
         cores = others
-    return sorted(cores, key=lambda c: (c in topology.busy, c not in topology.apart, c))
+    return sorted(cores, key=topology.rank)
 
 
-def _pair(asked: CoreSpec, free: list[int], topology: Topology) -> tuple[int, int]:
+def _measured(
+    asked: CoreSpec, free: list[int], topology: Topology, n_hops: int
+) -> tuple[int, int, CpuSet]:
+    """Choose for the generator, the device and its further hops, on as few nodes as possible."""
+
+    def near(node: int | None) -> tuple[int, int, CpuSet]:
+        generator, device = _pair(asked, free, topology, node)
+        of_device = topology.cards.get("device", node)
+        further = _further(free, [generator, device], n_hops - 1, topology, of_device)
+        return generator, device, further
+
+    choices = map(near, dict.fromkeys(topology.nodes.get(core) for core in free))
+    return min(choices, key=lambda found: len(topology.nodes_of((*found[:2], *found[2]))))
+
+
+def _pair(
+    asked: CoreSpec, free: list[int], topology: Topology, node: int | None
+) -> tuple[int, int]:
     """Choose for the device first where one core is better than the others."""
+    of_generator, of_device = (topology.cards.get(role, node) for role in ("generator", "device"))
     taken = [core for core in (asked.generator, asked.device) if core != "auto"]
     generator, device = asked.generator, asked.device
     if device == "auto" and any(core in topology.apart for core in free):
-        device = _pick(free, taken, topology)
+        device = _pick(free, taken, topology, of_device)
         taken.append(device)
     if generator == "auto":
-        generator = _pick(free, taken, topology)
+        generator = _pick(free, taken, topology, of_generator)
         taken.append(generator)
-    return generator, _pick(free, taken, topology) if device == "auto" else device
+    if device == "auto":
+        device = _pick(free, taken, topology, of_device)
+    return generator, device
 
 
-def _further(free: list[int], taken: list[int], n: int, topology: Topology) -> CpuSet:
+def _further(
+    free: list[int], taken: list[int], n: int, topology: Topology, node: int | None
+) -> CpuSet:
     """Take up to n cores that nothing measured has yet."""
     found: list[int] = []
     while len(found) < n and not {*free} <= {*taken, *found}:
-        found.append(_pick(free, [*taken, *found], topology))
+        found.append(_pick(free, [*taken, *found], topology, node))
     return tuple(found)
 
 
-def _pick(free: list[int], taken: list[int], topology: Topology) -> int:
+def _pick(free: list[int], taken: list[int], topology: Topology, node: int | None) -> int:
     """Take a thread of a physical core not taken, else any free thread, else a taken core."""
     apart = [c for c in free if not any(c == t or topology.are_siblings(c, t) for t in taken)]
     other = [c for c in free if c not in taken]
-    return next(iter(apart or other or free or taken))
+    return min(apart or other or free or taken, key=lambda core: topology.rank(core, node))
 
 
 def _is_crowded(topology: Topology, n_hops: int) -> bool:
@@ -229,6 +266,7 @@ def _notes(cores: Cores, topology: Topology, n_hops: int) -> list[str]:
             f"generator and device are two threads of one physical core ({cores.generator}, "
             f"{cores.device}) and slow each other down"
         )
+    notes += _node_notes(cores, topology, n_hops)
     if not cores.shared and cores.runner == cores.generator:
         n_cores = f"only {len(topology.usable)} cores"
         lacks = "others measure on the rest" if _is_crowded(topology, n_hops) else n_cores
@@ -251,3 +289,20 @@ def _notes(cores: Cores, topology: Topology, n_hops: int) -> list[str]:
             f"(milliseconds), not a hop; {n_hops + 1} cores give each its own"
         )
     return notes
+
+
+def _node_notes(cores: Cores, topology: Topology, n_hops: int) -> Iterator[str]:
+    for role, core in (("generator", cores.generator), ("device", cores.device)):
+        node = topology.nodes.get(core)
+        card = topology.cards.get(role, node)
+        if node is not None and node != card:
+            yield (
+                f"the {role}'s core {core} is on NUMA node {node}, its network card on node "
+                f"{card}: each packet crosses between them"
+            )
+    nodes = topology.nodes_of((cores.generator, *cores.of_device(n_hops)))
+    if len(nodes) > 1 and not topology.cards:
+        yield (
+            f"generator and device are on NUMA nodes {' and '.join(map(str, nodes))}: each packet "
+            "crosses between them"
+        )

@@ -38,6 +38,7 @@ from taut.records.documents.trial import CHANGES_NOTHING
 from taut.records.manifest import write_manifest
 from taut.records.rundir import RunDirectory
 from taut.testbed.core_locks import busy_cores, measuring_on, refuse_others
+from taut.testbed.links.pci import nodes_of_cards
 from taut.testbed.scope import RunScope
 
 
@@ -252,7 +253,9 @@ def _remove_refused_run(run: RunDirectory) -> Iterator[None]:
 def choose_cores(host: Host, spec: Spec) -> Cores:
     """Say which core would do what in an experiment that began now (see `assign_cores`)."""
     topology = read_topology(host)
-    topology = replace(topology, busy=frozenset(busy_cores(topology.usable)))
+    is_over_cards = any(device.link == "pci" for device in spec.device)
+    cards = nodes_of_cards(spec.links.get("pci", {})) if is_over_cards else {}
+    topology = replace(topology, busy=frozenset(busy_cores(topology.usable)), cards=cards)
     n_hops = max(device.driver_options.n_cores for device in spec.device)
     cores = assign_cores(spec.cores, topology, n_hops)
     return replace(cores, notes=(*cores.notes, *notes_of(spec.neighbour, cores)))

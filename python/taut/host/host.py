@@ -110,6 +110,17 @@ class Host:
         """Cores the scheduler leaves alone (isolcpus)."""
         return self.cores("/sys/devices/system/cpu/isolated")
 
+    def nodes(self) -> dict[int, int]:
+        """Give the NUMA node of each online core; of none where the kernel tells of no nodes."""
+        paths = self.paths("/sys/devices/system/node/node[0-9]*/cpulist")
+        numbers = [path.split("/")[-2].removeprefix("node") for path in paths]
+        return {
+            core: int(number)
+            for number, path in zip(numbers, paths, strict=True)
+            if number.isdecimal()
+            for core in self.cores(path)
+        }
+
     def cores(self, path: str) -> CpuSet:
         """A file that holds a list of cores; none when it is empty, malformed or not there."""
         return cores_in(self.read(path)) or ()

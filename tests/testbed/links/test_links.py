@@ -12,7 +12,7 @@ from taut.host.checks.steering import CHECKS
 from taut.testbed import netlink
 from taut.testbed.link import LinkKind, name_in
 from taut.testbed.links import LINKS
-from taut.testbed.links.pci import addresses
+from taut.testbed.links.pci import addresses, nodes_of_cards
 from taut.testbed.oci_bundle import KNOWN_CAPABILITIES
 from taut.testbed.scope import RunScope
 
@@ -127,6 +127,21 @@ def test_veth_ends_are_up_silent_and_without_offloads(scope: RunScope) -> None:
     assert f"{link.device_ifname}@" in show
     assert "NOARP,UP,LOWER_UP" in show
     assert "mtu 1500" in show
+
+
+def test_cards_have_the_node_that_all_ports_of_a_side_are_on(tmp_path: Path) -> None:
+    nodes = {"0000:3b:00.0": 0, "0000:3b:00.1": 0, "0000:af:00.0": 1, "0000:af:00.1": -1}
+    for address, node in nodes.items():
+        (tmp_path / address).mkdir()
+        (tmp_path / address / "numa_node").write_text(f"{node}\n")
+    first, second, third, untold = nodes
+
+    assert nodes_of_cards({"generator": [first, second], "device": [third]}, tmp_path) == {
+        "generator": 0,
+        "device": 1,
+    }
+    assert nodes_of_cards({"generator": [first, third], "device": [untold]}, tmp_path) == {}
+    assert nodes_of_cards({"generator": ["gone"], "device": 1}, tmp_path) == {}
 
 
 def test_pci_addresses_are_checked(tmp_path: Path) -> None:

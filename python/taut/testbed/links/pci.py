@@ -18,6 +18,7 @@ from taut.testbed.scope import RunScope
 # As dataplane/runtime/port_pci.c reads it; behind VMD a domain has more than four digits.
 _ADDRESS = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _DEVICES = Path("/sys/bus/pci/devices")
+_NOT_TOLD = -1  # what the kernel says where the firmware tells no node
 
 
 class PciLinkKind:
@@ -88,3 +89,18 @@ def addresses(options: LinkOptions, side: str, n: int, devices: Path = _DEVICES)
         if not (devices / address).exists():
             raise InputError(f"link pci: {address}: no such device; `lspci -D` lists them")
     return [str(address) for address in found[:n]]
+
+
+def nodes_of_cards(options: LinkOptions, devices: Path = _DEVICES) -> dict[str, int]:
+    """Give the NUMA node of each side's ports, where all are on one and the firmware tells.
+
+    The options need not be checked.
+    """
+    nodes = {side: _nodes(ports, devices) for side, ports in options.items()}
+    return {side: found.pop() for side, found in nodes.items() if len(found) == 1}
+
+
+def _nodes(ports: object, devices: Path) -> set[int]:
+    found = [devices / str(p) / "numa_node" for p in ports] if isinstance(ports, list) else []
+    nodes = {int(path.read_text(encoding="ascii")) for path in found if path.is_file()}
+    return nodes - {_NOT_TOLD}
