@@ -7,6 +7,24 @@ from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
 
+@pytest.mark.parametrize(
+    ("core", "nodes", "lcores"),
+    [
+        (5, {}, "0@5,1@5"),
+        (5, dict.fromkeys(range(8), 0), "0@5,1@5"),
+        (5, {core: core % 2 for core in range(8)}, "1@5,3@5"),
+        (130, {core: core // 64 for core in range(256)}, "0@130,1@130"),  # no such number is near
+        (160, {core: core // 32 % 2 for core in range(256)}, "32@160,33@160"),
+    ],
+)
+def test_memory_comes_from_the_node_of_the_core(
+    core: int, nodes: dict[int, int], lcores: str
+) -> None:
+    main = lcores.partition("@")[0]
+
+    assert dpdk.lcore_arguments(core, 2, nodes) == [f"--lcores={lcores}", f"--main-lcore={main}"]
+
+
 def test_each_kind_of_link_opens_as_a_port() -> None:
     links = [
         Link("memif", "", "memif:/run/x.sock,role=server", socket=Path("/run/x.sock")),

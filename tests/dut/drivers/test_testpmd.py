@@ -1,10 +1,14 @@
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from taut.dut.drivers.testpmd import TestpmdDriver, TestpmdOptions, parse_statistics
+from taut.host.host import Host
 from taut.host.situation import Waiting
+from taut.testbed.link import Link
+from taut.testbed.scope import RunScope
 
 _LOG = """
   ---------------------- Forward statistics for port 0  ----------------------
@@ -50,6 +54,22 @@ def test_who_has_no_testpmd_is_told_a_package_that_setup_installs(
     assert package in installed[1].split()
     # Beside the headers, not with the scripts of dpdk.
     assert package not in ("dpdk", "libdpdk-dev")
+
+
+def test_both_its_lcores_have_numbers_of_the_core_s_node(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "dpdk-testpmd"
+    program.write_text('#!/bin/sh\necho "$@"\necho Press enter to exit\nexec sleep 1000\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(Host, "nodes", lambda _: {0: 1, 1: 0, 2: 1, 3: 0, 4: 1})
+    links = [Link("memif", "memif:g", "memif:d", socket=tmp_path / "x.sock")] * 2
+
+    with TestpmdDriver().running(links, (0,), TestpmdOptions(), tmp_path, scope):
+        said = (tmp_path / "testpmd.log").read_text()
+
+    assert "--lcores=0@0,2@0 --main-lcore=0 " in said
 
 
 def test_its_device_polls() -> None:

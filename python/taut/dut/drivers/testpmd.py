@@ -10,10 +10,11 @@ from typing import Literal, cast
 from pydantic import Field, StrictInt
 
 from taut.core.cpus import CpuSet
-from taut.dut.dpdk import HUGEPAGES, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, lcore_arguments, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.host.dpdk import dpdk_version
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed.link import Link
@@ -78,7 +79,7 @@ class TestpmdDriver:
         memory, notes = memory_arguments(scope, self.name)
         with child(
             self.name,
-            _argv(links, cores, cast(TestpmdOptions, options), memory),
+            _argv(links, cores[0], cast(TestpmdOptions, options), memory),
             scope=scope,
             cores=cores,
             netns=links[0].device_netns,
@@ -118,14 +119,12 @@ def parse_statistics(log: str) -> DutStats | None:
 
 
 def _argv(
-    links: Sequence[Link], cores: CpuSet, options: TestpmdOptions, memory: list[str]
+    links: Sequence[Link], core: int, options: TestpmdOptions, memory: list[str]
 ) -> list[str]:
-    core = cores[0]
     return [
         _PROGRAM,
         # Two EAL threads on one core: the main one only waits for standard input.
-        f"--lcores=0@{core},1@{core}",
-        "--main-lcore=0",
+        *lcore_arguments(core, 2, Host().nodes()),
         *([] if links[0].kind == "pci" else ["--no-pci"]),
         "--no-telemetry",
         *memory,
