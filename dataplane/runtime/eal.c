@@ -2,6 +2,7 @@
 
 #include "cpu_list.h"
 #include "eal_restart.h"
+#include "lcore.h"
 #include "log.h"
 #include "port_kind.h"
 
@@ -250,8 +251,7 @@ int eal_start(const struct eal_config *config, struct eal *out, struct error *er
 		.hugepages = choose_hugepages(config),
 	};
 	add(&arguments, "%s", config->program);
-	add(&arguments, "-l");
-	add(&arguments, "%d", out->core);
+	add(&arguments, "--lcores=%d@%d", lcore_of(out->core, LCORE_NODES), out->core);
 	add(&arguments, "--no-telemetry");
 	// What goes wrong is said once, by main.
 	add(&arguments, "--log-level=*:critical");

@@ -9,17 +9,18 @@ from taut.testbed.scope import RunScope
 
 HUGEPAGES = DEVICE_HUGEPAGES
 MEMORY_MB = 2 * HUGEPAGES
-_MOST_LCORES = 128  # RTE_MAX_LCORE of Debian's DPDK on x86; elsewhere it is more
+MOST_LCORES = 128
+"""RTE_MAX_LCORE of Debian's DPDK on x86; elsewhere it is more."""
 _FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 
 
 def lcore_arguments(core: int, n_threads: int, nodes: Mapping[int, int]) -> list[str]:
-    """Give EAL arguments that put its threads, the main one first, on one core.
+    """Give EAL arguments that put its threads, the main one first, on one core, however high.
 
     EAL takes memory on the node of the CPU whose number an lcore has, wherever it runs: so lcores
     have numbers of the core's node. `nodes`: the node of each core (Host.nodes), as far as known.
     """
-    near = sorted(range(_MOST_LCORES), key=lambda cpu: nodes.get(cpu) != nodes.get(core))
+    near = sorted(range(MOST_LCORES), key=lambda cpu: nodes.get(cpu) != nodes.get(core))
     lcores = near[:n_threads]
     return [
         f"--lcores={','.join(f'{lcore}@{core}' for lcore in lcores)}",

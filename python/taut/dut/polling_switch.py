@@ -7,7 +7,7 @@ from pathlib import Path
 
 from taut.core.cpus import CpuSet
 from taut.core.errors import TrialError
-from taut.dut.dpdk import free_hugepages
+from taut.dut.dpdk import MOST_LCORES, free_hugepages
 from taut.dut.installed import find
 from taut.dut.open_vswitch import WITH_DPDK, Port, Switch, missing_switch, switching
 from taut.records.documents.trial import DutStats, PortCounters
@@ -30,6 +30,19 @@ _LINE = re.compile(r"^  ([a-z][a-z .]*): (\d+)$", re.MULTILINE)
 def missing_polling(flows: str = "") -> str | None:
     """Root, the program, or what is wrong with a file of flows."""
     return needs_root("of ovs_dpdk") or missing_switch(WITH_DPDK, flows)
+
+
+def refuses_core(core: int) -> str | None:
+    """Say why its thread cannot poll on a core; None: it can.
+
+    It takes a core's number for that of an lcore, and dpdk-lcore-mask cannot name another.
+    """
+    if core < MOST_LCORES:
+        return None
+    return (
+        f"core {core}: the DPDK of Open vSwitch knows cores up to {MOST_LCORES - 1}; set others "
+        "apart, or name them ([cores])"
+    )
 
 
 def version() -> str:

@@ -8,6 +8,7 @@ from taut.dut.drivers.chain import ChainDriver, ChainOptions
 from taut.dut.forwarder import TautForwardOptions
 from taut.dut.hop_ports import flows_through, joined_in_a_row
 from taut.dut.polling_switch import HUGEPAGES
+from taut.host.host import Host
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
@@ -41,6 +42,15 @@ def test_a_switch_takes_a_core_memory_and_two_queues_of_the_generator() -> None:
     assert (plain.peer_rx_queues("memif"), switched.peer_rx_queues("memif")) == (1, 2)
     assert ChainDriver().hugepages(switched) - ChainDriver().hugepages(plain) == HUGEPAGES
     assert "it takes memif" in str(switched.refuses_link("veth"))
+
+
+def test_a_switch_cannot_poll_on_a_core_that_its_dpdk_does_not_know() -> None:
+    plain, switched = ChainOptions(), ChainOptions(switch="ovs_dpdk")
+
+    assert "core 130: " in str(switched.refuses_cores((1, 2, 130), Host()))
+    assert "core 129: " in str(switched.refuses_cores((129, 3), Host()))
+    assert switched.refuses_cores((128, 129, 3), Host()) is None
+    assert plain.refuses_cores((128, 129), Host()) is None
 
 
 def test_hops_in_guests_want_a_switch() -> None:

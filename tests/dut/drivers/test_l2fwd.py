@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from taut.dut.drivers import l2fwd
-from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, find_l2fwd
+from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, _argv, find_l2fwd
 from taut.host.situation import Waiting
 from taut.records.documents.trial import Holds
 from taut.testbed.link import Link
@@ -56,6 +56,16 @@ def test_cards_take_frames_of_any_station(program: Path, scope: RunScope, tmp_pa
 
     _, own = (tmp_path / "l2fwd.log").read_text().split(" -- ")
     assert "-P" in own.split()
+
+
+def test_a_core_beyond_dpdk_s_numbers_is_one_of_its_lcores() -> None:
+    links = [Link("memif", "memif:g", "memif:d", socket=Path("/run/x.sock"))] * 2
+
+    argv = _argv(Path("l2fwd"), links, 130, L2fwdOptions(), [])
+
+    assert argv[1].startswith("--lcores=")
+    assert argv[1].endswith("@130")
+    assert "-l" not in argv
 
 
 @pytest.mark.usefixtures("program")

@@ -11,6 +11,7 @@ from taut.core.errors import TrialError
 from taut.dut import polling_switch
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
 from taut.dut.polling_switch import FAILED_UPCALL, read_counters
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.testbed import netlink
 from taut.testbed.cleanup import run_processes
@@ -82,6 +83,16 @@ def test_its_device_polls_and_wants_two_queues_of_its_peer() -> None:
 
     assert DRIVER.waits(options) is Waiting.POLLS
     assert options.peer_rx_queues("memif") == 2
+
+
+def test_a_core_that_its_dpdk_does_not_know_is_refused() -> None:
+    options = OvsDpdkOptions()
+
+    assert options.refuses_cores((127,), Host()) is None
+    assert options.refuses_cores((128,), Host()) == (
+        "core 128: the DPDK of Open vSwitch knows cores up to 127; set others apart, or name them "
+        "([cores])"
+    )
 
 
 def test_a_setting_that_is_none_is_refused() -> None:

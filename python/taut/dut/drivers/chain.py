@@ -13,9 +13,10 @@ from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
 from taut.dut.hop_ports import joined_by_switch, joined_in_a_row
 from taut.dut.polling_switch import HUGEPAGES as SWITCH_HUGEPAGES
-from taut.dut.polling_switch import RX_QUEUES, missing_polling
+from taut.dut.polling_switch import RX_QUEUES, missing_polling, refuses_core
 from taut.dut.process_dut import ProcessDut
 from taut.dut.stamping import AUTO, StampEvery, stamp_every, stamps_per_packet
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.records.documents.trial import HOP, DutStats
 from taut.testbed.link import Link
@@ -113,6 +114,15 @@ class ChainOptions(DriverOptions):
         if kind == _GUESTS and self.switch is None:
             return 'virtual machines have no memory in common; give it switch = "ovs_dpdk"'
         return None
+
+    def refuses_cores(self, cores: CpuSet, host: Host) -> str | None:
+        """Whether the switch can poll on its own."""
+        del host
+        return None if self.switch is None else refuses_core(self.core_of_switch(cores))
+
+    def core_of_switch(self, cores: CpuSet) -> int:
+        """Give the core after those of the hops; where there is none it takes turns with one."""
+        return cores[len(self.hops) % len(cores)]
 
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
@@ -223,7 +233,7 @@ class ChainDriver:
         switch = None
         with ExitStack() as stack:
             if _has_switch(options):
-                core = cores[n % len(cores)]
+                core = cast(ChainOptions, options).core_of_switch(cores)
                 by_switch = joined_by_switch(links, n, core, log_dir, scope)
                 pairs, switch = stack.enter_context(by_switch)
             else:

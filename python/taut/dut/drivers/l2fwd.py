@@ -11,11 +11,12 @@ from pydantic import Field
 from taut.core.binaries import is_clone
 from taut.core.cpus import CpuSet
 from taut.core.errors import MissingToolError
-from taut.dut.dpdk import HUGEPAGES, memory_arguments, port_arguments
+from taut.dut.dpdk import HUGEPAGES, lcore_arguments, memory_arguments, port_arguments
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import AS_L2FWD
 from taut.host.dpdk import dpdk_version
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats
 from taut.testbed.link import Link
@@ -73,7 +74,7 @@ class L2fwdDriver:
         memory, notes = memory_arguments(scope, self.name)
         with child(
             self.name,
-            _argv(program, links, cores, cast(L2fwdOptions, options), memory),
+            _argv(program, links, cores[0], cast(L2fwdOptions, options), memory),
             scope=scope,
             cores=cores,
             netns=links[0].device_netns,
@@ -101,12 +102,11 @@ def find_l2fwd() -> Path | None:
 
 
 def _argv(
-    program: Path, links: Sequence[Link], cores: CpuSet, options: L2fwdOptions, memory: list[str]
+    program: Path, links: Sequence[Link], core: int, options: L2fwdOptions, memory: list[str]
 ) -> list[str]:
     return [
         str(program),
-        "-l",
-        str(cores[0]),
+        *lcore_arguments(core, 1, Host().nodes()),
         *([] if links[0].kind == "pci" else ["--no-pci"]),
         "--no-telemetry",
         *memory,

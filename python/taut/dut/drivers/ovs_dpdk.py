@@ -18,9 +18,11 @@ from taut.dut.polling_switch import (
     memif_port,
     missing_polling,
     polling,
+    refuses_core,
     version,
 )
 from taut.dut.process_dut import ProcessDut
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
@@ -61,6 +63,11 @@ class OvsDpdkOptions(DriverOptions):
     def refuses_placement(self, kind: str) -> str | None:
         """Its database, its tools and its namespace are the host's."""
         return None if kind == BARE else f"its database and bridge are the host's, not of a {kind}"
+
+    def refuses_cores(self, cores: CpuSet, host: Host) -> str | None:
+        """Whether its PMD thread can poll there."""
+        del host
+        return refuses_core(cores[0])
 
     def peer_rx_queues(self, link: str) -> int:  # noqa: ARG002 - it has one link kind
         """Two, of which its PMD thread fills one."""
