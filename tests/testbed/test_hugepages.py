@@ -122,6 +122,49 @@ def test_a_return_that_was_killed_is_repeated_safely(nr: Path, was_written: bool
 
 
 @pytest.fixture
+def devices(tmp_path: Path) -> Path:
+    """Two nodes with a core and a count of 5 each."""
+    for node in (0, 1):
+        folder = tmp_path / f"devices/node/node{node}"
+        (folder / "hugepages/hugepages-2048kB").mkdir(parents=True)
+        (folder / "hugepages/hugepages-2048kB/nr_hugepages").write_text("5\n")
+        (tmp_path / f"devices/cpu/cpu{node}").mkdir(parents=True)
+        (tmp_path / f"devices/cpu/cpu{node}/node{node}").symlink_to(folder)
+    return tmp_path / "devices"
+
+
+def test_the_node_of_a_core_gives_first_and_gets_back(nr: Path, devices: Path) -> None:
+    other, near = (hugepages.count_near(core, devices) for core in (0, 1))
+    assert other is not None
+    assert near is not None
+
+    grant = hugepages.take(hugepages.plan_grant(64, nr, near=near))
+
+    assert (_count(near), _count(other), _count(nr), grant.added) == (69, 5, 74, 64)
+
+    hugepages.give_back(hugepages.plan_return(grant))
+
+    assert (_count(near), _count(other), _count(nr)) == (5, 5, 10)
+
+
+def test_a_killed_return_of_a_node_s_pages_is_finished(nr: Path, devices: Path) -> None:
+    near = hugepages.count_near(1, devices)
+    assert near is not None
+    plan = hugepages.plan_return(hugepages.take(hugepages.plan_grant(64, nr, near=near)))
+
+    hugepages.give_back(hugepages.plan_return(hugepages.settle(plan)))
+
+    assert (_count(near), _count(nr)) == (5, 10)
+
+
+def test_with_one_node_no_node_is_asked(nr: Path, devices: Path) -> None:
+    shutil.rmtree(devices / "node/node1")
+
+    assert hugepages.count_near(0, devices) is None
+    assert hugepages.count_near(0, devices / "nowhere") is None
+
+
+@pytest.fixture
 def base(tmp_path: Path, nr: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A base folder whose runs take their pages from `nr`."""
     locked, plan_grant = hugepages.locked, hugepages.plan_grant
@@ -179,6 +222,21 @@ def test_pages_that_come_back_are_lent_again_until_the_run_ends(base: Path, nr: 
         assert _count(nr) == 10 + 100
 
     assert _count(nr) == 10
+
+
+def test_a_run_takes_its_pages_near_a_core_and_gives_them_back(
+    base: Path, nr: Path, devices: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_near = hugepages.count_near
+    monkeypatch.setattr(hugepages, "count_near", lambda core: count_near(core, devices))
+    near = count_near(1, devices)
+    assert near is not None
+
+    with RunScope(base) as scope:
+        assert scope.add_hugepages(64, 1) == 64
+        assert (_count(near), _count(nr)) == (69, 74)
+
+    assert (_count(near), _count(nr)) == (5, 10)
 
 
 def test_a_run_whose_folder_somebody_removed_gives_its_pages_back(base: Path, nr: Path) -> None:

@@ -10,6 +10,7 @@ from taut.core.errors import TrialError
 from taut.dut.dpdk import MOST_LCORES, free_hugepages
 from taut.dut.installed import find
 from taut.dut.open_vswitch import WITH_DPDK, Port, Switch, missing_switch, switching
+from taut.host.host import Host
 from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root
@@ -85,7 +86,7 @@ def polling(
             found.path,
             ports,
             datapath="netdev",
-            other_config=(*_settings(cores[0]), *other_config),
+            other_config=(*_settings(cores[0], Host().nodes()), *other_config),
             flows=flows,
             scope=scope,
             cores=cores,
@@ -130,13 +131,14 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
     )
 
 
-def _settings(core: int) -> list[str]:
+def _settings(core: int, nodes: Mapping[int, int]) -> list[str]:
     mask = f"{1 << core:#x}"
+    other_nodes = "0," * nodes.get(core, 0)  # a number for each node before the core's
     return [
         "dpdk-init=true",
         f"pmd-cpu-mask={mask}",
         f"dpdk-lcore-mask={mask}",
-        f"dpdk-socket-mem={_MEMORY_MB // 2}",
-        f"dpdk-socket-limit={_MEMORY_MB}",
+        f"dpdk-socket-mem={other_nodes}{_MEMORY_MB // 2}",
+        f"dpdk-socket-limit={other_nodes}{_MEMORY_MB}",
         'dpdk-extra="--in-memory --no-pci --no-telemetry"',
     ]

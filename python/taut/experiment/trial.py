@@ -88,7 +88,8 @@ class Testbench:
         """Reserve memory once for the whole run: the largest device and the generator."""
         devices = {t.device.name: t.device for t in self._plan.trials}.values()
         largest = max((d.dut.hugepages(d.driver_options) for d in devices), default=0)
-        self._scope.add_hugepages(generator.HUGEPAGES + largest)
+        self._scope.add_hugepages(largest, self._cores.device)
+        self._scope.add_hugepages(generator.HUGEPAGES, self._cores.generator)
 
     def check_clock(self) -> ClockReading:
         """Measure the clocks of the cores in use; InputError where they cannot be used."""
@@ -125,8 +126,7 @@ class Testbench:
             convert_events(raw, folder)
             if left.guest_events is not None:
                 convert_events(left.guest_events, folder / GUEST, reference=raw)
-            clock = Clocks(before, self.check_clock())
-            known.document = replace(known.document, clock=clock)
+            known.document = replace(known.document, clock=Clocks(before, self.check_clock()))
         finally:
             names = tuple(sorted(f"{LOGS}/{path.name}" for path in logs.iterdir()))
             known.document = replace(known.document, logs=names)

@@ -3,6 +3,9 @@
 Pages are always added. Free ones that are there are not used: they belong to somebody who reserved
 them, maybe another run whose program is just about to map them. Nor are pages given back where the
 count is not what runs have made of it: then an administrator has set it, and it is theirs.
+
+Where there are several NUMA nodes, the node that wants the pages is asked first. The count is that
+of all nodes even so: what one node lacks comes from the others, and goes back there.
 """
 
 import os
@@ -14,7 +17,9 @@ from pathlib import Path
 from taut.core.held import held_alone
 from taut.testbed.owner import HugepageGrant
 
-NR_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages")
+_COUNT = "hugepages/hugepages-2048kB/nr_hugepages"
+NR_HUGEPAGES = Path("/sys/kernel/mm") / _COUNT
+_DEVICES = Path("/sys/devices/system")
 
 _MOST_S = 60.0
 
@@ -37,22 +42,35 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
         yield
 
 
+def count_near(core: int, devices: Path = _DEVICES) -> Path | None:
+    """Give the count of a core's node; None: there is one node, or nothing tells."""
+    if len(list((devices / "node").glob("node[0-9]*"))) < 2:
+        return None
+    return next((devices / f"cpu/cpu{core}").glob(f"node[0-9]*/{_COUNT}"), None)
+
+
 def plan_grant(
-    n_pages: int, path: Path = NR_HUGEPAGES, others: Sequence[HugepageGrant] = ()
+    n_pages: int,
+    path: Path = NR_HUGEPAGES,
+    others: Sequence[HugepageGrant] = (),
+    near: Path | None = None,
 ) -> HugepageGrant:
     """Describe the grant that is about to be taken; goes into owner.json before take().
 
-    `others` have been taken and not been given back; settled.
+    `others` have been taken and not been given back; settled. `near`: the node's count that gives
+    first.
     """
     now = _read(path)
     bases = sorted({other.base for other in others})
     found = next((base for base in bases if now == _left_by(others, base)), now)
-    return HugepageGrant(str(path), before=now, asked=n_pages, added=None, found=found)
+    of_node = None if near is None else str(near)
+    return HugepageGrant(str(path), now, n_pages, added=None, found=found, near=of_node)
 
 
 def take(grant: HugepageGrant) -> HugepageGrant:
     """Ask the kernel for the pages; memory may be too fragmented for all of them."""
     path = Path(grant.path)
+    _change_near(grant, grant.asked)
     path.write_text(f"{grant.before + grant.asked}\n", encoding="ascii")
     added = max(0, _read(path) - grant.before)
     return replace(grant, added=added)
@@ -82,15 +100,21 @@ def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> H
     held = (grant, *others)
     is_as_left = now in (_left_by(held, grant.base), sum(one.added or 0 for one in held))
     n_pages = (grant.added or 0) if is_as_left else 0
-    return HugepageGrant(
-        grant.path, before=now - n_pages, asked=n_pages, added=None, found=grant.base
-    )
+    return replace(grant, before=now - n_pages, asked=n_pages, added=None, found=grant.base)
 
 
 def give_back(plan: HugepageGrant) -> None:
     """Carry out what plan_return() planned."""
     if plan.asked > 0:
+        _change_near(plan, -plan.asked)
         Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
+
+
+def _change_near(grant: HugepageGrant, n_pages: int) -> None:
+    """Change the count of the grant's node; that of all nodes is written next, for the rest."""
+    if grant.near is not None:
+        path = Path(grant.near)
+        path.write_text(f"{max(0, _read(path) + n_pages)}\n", encoding="ascii")
 
 
 def _left_by(grants: Sequence[HugepageGrant], base: int) -> int:

@@ -27,6 +27,7 @@ class HugepageGrant:
     asked: int
     added: int | None
     found: int | None = None  # what of `before` no run had added; None: by a taut without this
+    near: str | None = None  # the nr_hugepages of one node, which gives first; None: all alike
 
     @property
     def base(self) -> int:

@@ -103,23 +103,25 @@ class RunScope:
         finally:
             netlink.remove_namespace(full_name)
 
-    def add_hugepages(self, n_pages: int) -> int:
+    def add_hugepages(self, n_pages: int, core: int | None = None) -> int:
         """Add hugepages of 2 MB for this run; give how many came. Fewer than asked is no error.
 
+        They are taken from the NUMA node of `core`, as far as it has them; None: from all alike.
         Without root none are added: the binaries then work without, and say what that costs.
         """
         if n_pages <= 0 or not hugepages.may_change():
             return 0
         with hugepages.locked():
             others = cleanup.settle_hugepages(self.base)
-            grant = hugepages.plan_grant(n_pages, others=others)
+            near = None if core is None else hugepages.count_near(core)
+            grant = hugepages.plan_grant(n_pages, others=others, near=near)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages[:-1], grant)))
         return grant.added or 0
 
     @contextmanager
-    def lent_hugepages(self, n_pages: int) -> Iterator[int]:
+    def lent_hugepages(self, n_pages: int, core: int | None = None) -> Iterator[int]:
         """Lend hugepages of 2 MB while the block lasts; give how many there are.
 
         What comes back is lent to the next, so a run adds no more than are lent at one time, and
@@ -127,7 +129,7 @@ class RunScope:
         """
         n_lent = min(n_pages, self._n_idle_hugepages)
         self._n_idle_hugepages -= n_lent
-        n_lent += self.add_hugepages(n_pages - n_lent)
+        n_lent += self.add_hugepages(n_pages - n_lent, core)
         try:
             yield n_lent
         finally:

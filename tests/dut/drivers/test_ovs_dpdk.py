@@ -95,6 +95,11 @@ def test_a_core_that_its_dpdk_does_not_know_is_refused() -> None:
     )
 
 
+def test_its_memory_is_on_the_node_of_its_core() -> None:
+    assert "dpdk-socket-mem=64" in polling_switch._settings(5, {})
+    assert "dpdk-socket-mem=0,64" in polling_switch._settings(5, {5: 1})
+
+
 def test_a_setting_that_is_none_is_refused() -> None:
     with pytest.raises(ValidationError, match="write smc-enable=true"):
         OvsDpdkOptions(other_config=("smc-enable",))

@@ -221,7 +221,7 @@ class Guests:
     def _on_hugepages(self, shape: Shape) -> Iterator[Shape]:
         """Put a guest by KVM on the host's hugepages while it lasts, where all of it has room."""
         n_pages = shape.memory_mib // 2 if shape.accelerator == KVM else 0
-        with self._scope.lent_hugepages(n_pages) as n_lent:
+        with self._scope.lent_hugepages(n_pages, self._tenant.cores[0]) as n_lent:
             yield replace(shape, on_hugepages=0 < n_pages == n_lent)
 
     def _describe(
