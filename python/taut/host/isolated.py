@@ -36,7 +36,7 @@ class Isolated:
 def isolated(host: Host) -> Isolated | None:
     """Read which cores are isolated at boot and by cpusets; None where the kernel tells neither."""
     boot = cores_in(host.read(BOOT))
-    found: set[int] = set(_without_domain(host)).difference(boot or ())
+    found = _without_domain(host)
     broken: list[str] = []
     is_told = boot is not None
     for root in _UNIFIED:
@@ -46,6 +46,8 @@ def isolated(host: Host) -> Isolated | None:
         found.update(cores or valid)
         broken += invalid
     found.update(_unbalanced(host))
+    # Those of the boot have no domain either, and newer kernels list them beside partitions' own.
+    found.difference_update(boot or ())
     return Isolated(boot or (), tuple(sorted(found)), tuple(broken)) if is_told else None
 
 
