@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from check_rows import BY_ID, CONTAINER, NOBODY, bad, each, good, odd, skipped, unseen
-from host_tree import POLL, SLEEP, TreeWriter, judge, tree
+from host_tree import POLL, SLEEP, Link, TreeWriter, judge, tree
 from taut.host.check import State
 from taut.host.situation import Situation, Waiting, Watched
 
@@ -50,6 +50,18 @@ def watched(after: str) -> Situation:
 PRIVATE = irq(11, "arch_timer", "0-3", "0-3", 27) | {"/sys/kernel/irq/11/chip_name": "GICv3\n"}
 WAKES = {"/sys/class/net/eth0/device/msi_irqs/36": ""}
 TWO = irq(36, "eth0-rx-0", "2", "2") | irq(37, "nvme0q3", "3", "3") | WAKES
+# A card's own interrupt, and that of the root port above it; of virtio, the PCI function's.
+PORT = "/sys/devices/pci0000:3a/0000:3a:00.0"
+BELOW_PORT = {
+    f"{PORT}/0000:3b:00.0/msi_irqs/36": "msix\n",
+    f"{PORT}/msi_irqs/30": "msi\n",
+    "/sys/class/net/eth0/device": Link("../../../devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0"),
+}
+VIRTIO = {
+    f"{PORT}/virtio1/features": "",
+    f"{PORT}/msi_irqs/36": "msix\n",
+    "/sys/class/net/eth0/device": Link("../../../devices/pci0000:3a/0000:3a:00.0/virtio1"),
+}
 
 ROWS = (
     good("K05", booted("isolcpus=domain,managed_irq,2-N")),
@@ -136,6 +148,13 @@ ROWS = (
     unseen("R02", irq(36, "eth0", "2", "2"), "--cores", on=NOBODY),
     bad("R02", irq(36, "eth0", "2", "2"), on=CONTAINER, remedies="by-hand"),
     bad("R02", TWO, "1 of 1 device interrupts: nvme0q3", on=SLEEPS, does=("/37/smp_affinity",)),
+    bad(
+        "R02",
+        irq(30, "pcieport", "2", "2") | irq(36, "eth0-rx-0", "2", "2") | BELOW_PORT,
+        "1 of 1 device interrupts: pcieport (IRQ 30",
+        on=SLEEPS,
+    ),
+    good("R02", irq(36, "virtio1-input.0", "2", "2") | VIRTIO, on=SLEEPS),
     bad("R02", TWO, "2 of 2", on=replace(SLEEPS, waiting=frozenset(Waiting))),
 )
 

@@ -150,9 +150,10 @@ def _delivered(see: View, number: int) -> CpuSet | None:
 
 
 def interrupts_of(see: View, interface: str) -> set[int]:
-    """Give the numbers of its message-signalled interrupts; of a virtio one, those below it."""
+    """Give the numbers of its message-signalled interrupts; of a virtio one, its PCI function's.
+
+    Above a card is the port it is plugged into, whose interrupts are not the card's.
+    """
     device = f"/sys/class/net/{interface}/device"
-    names = [
-        name for folder in (device, f"{device}/..") for name in see.names(f"{folder}/msi_irqs")
-    ]
+    names = see.names(f"{device}/msi_irqs") or see.names(f"{device}/../msi_irqs")
     return {int(name) for name in names if name.isdecimal()}
