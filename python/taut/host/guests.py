@@ -10,8 +10,8 @@ from taut.host.threads import Thread, all_threads
 # crosvm name them.
 _VIRTUAL_CPU = re.compile(r"CPU \d+/KVM|vcpu\d+|fc_vcpu \d+|crosvm_vcpu\d+")
 _MONITORS = ("qemu", "kvm", "cloud-hyp", "firecracker", "crosvm")
-# The kernel's own threads of a guest carry the number of its process.
-_HELPER = re.compile(r"(?:vhost|kvm-pit|kvm-nx-lpage-re)[-/](\d+)")
+# The kernel's own threads of a guest carry the number of its process, where the name is whole.
+_HELPER = re.compile(r"(?:vhost|kvm-pit|kvm-nx-lpage-recovery)[-/](\d+)")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from check_rows import KVM_HOST, bad, each, good, skipped, unseen
 from guest_tree import GOOD_THREADS, PID, guest, memory
-from host_threads import thread_files
+from host_threads import KERNEL, thread_files
 from host_tree import Link
 
 CMDLINE = f"/proc/{PID}/cmdline"
@@ -12,6 +12,7 @@ VANISHED = {
     f"/proc/{PID}/task/799/stat": "799 (CPU 9/KVM) S\n",
     f"/proc/{PID}/task/799/status": "Cpus_allowed_list:\tmany\n",
 }
+RECOVERY = thread_files(901, f"kvm-nx-lpage-recovery-{PID}", "0-3", flags=KERNEL)
 EMULATES = {f"/proc/{PID}/fd/1": Link("/dev/null")}
 VIRTUALISES = EMULATES | {f"/proc/{PID}/fd/9": Link("anon_inode:kvm-vm")}
 KSM = "/sys/kernel/mm/ksm/run"
@@ -35,6 +36,7 @@ ROWS = (
         )
     ),
     bad("V01", guest(vhost="0-2"), f"vhost-{PID} may run on 0-2", on=KVM_HOST),
+    bad("V01", guest() | RECOVERY, f"kvm-nx-lpage-recovery-{PID} may run on 0-3", on=KVM_HOST),
     bad(
         "V01",
         guest(threads=dict.fromkeys(GOOD_THREADS, "0-3"), vhost="0-3"),
