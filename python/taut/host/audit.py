@@ -87,12 +87,15 @@ def find_situation(
     role = role or find_role(host, machine)
     # What is isolated beside a container's cores is not its own.
     ours = own_cores(host) if role is Role.CONTAINER else ()
-    found = _poll_cores(host, online, ours or online, polling.cores) if cores is None else cores
+    isolations = _isolations(host)
+    if cores is None:
+        cores = _poll_cores(isolations, online, ours or online, polling.cores)
     return Situation(
         role=role,
         machine=machine,
         online=online,
-        cores=found,
+        cores=cores,
+        apart=tuple(sorted({core for alone in isolations for core in alone})),
         processes=polling.processes,
         interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
         are_for_guests=are_for_guests,
@@ -209,10 +212,17 @@ def _row(check: Check, host: Host, situation: Situation) -> Row:
     return Row(check, finding, remedies)
 
 
-def _poll_cores(host: Host, online: CpuSet, ours: CpuSet, polled: CpuSet) -> CpuSet:
-    """Give the isolated cores among ours; without any, those that something polls on."""
+def _isolations(host: Host) -> tuple[CpuSet, CpuSet]:
+    """Give the isolated cores, and those without a tick."""
     found = isolated(host)
-    for cores in (found.cores if found else (), host.cores(NOHZ_FULL)):
+    return found.cores if found else (), host.cores(NOHZ_FULL)
+
+
+def _poll_cores(
+    isolations: Iterable[CpuSet], online: CpuSet, ours: CpuSet, polled: CpuSet
+) -> CpuSet:
+    """Give the isolated cores among ours; without any, those that something polls on."""
+    for cores in isolations:
         alone = tuple(core for core in cores if core in online and core in ours)
         if alone and alone != online:
             return alone

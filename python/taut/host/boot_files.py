@@ -50,6 +50,7 @@ def read_context(
         role=situation.role,
         online=situation.online,
         cores=situation.cores,
+        apart=situation.apart,
         waiting=situation.waiting,
         profile=profile.name.lower(),
         program=program,

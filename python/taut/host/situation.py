@@ -64,6 +64,8 @@ class Situation:
     online: CpuSet
     cores: CpuSet
     """Cores that poll, or should; empty where nobody named any and none is isolated."""
+    apart: CpuSet = ()
+    """Cores that are isolated or have no tick, whoever they are for."""
     processes: tuple[int, ...] = ()
     """Processes that poll on these cores: DPDK programs, taut's or others."""
     interfaces: tuple[str, ...] = ()
@@ -89,5 +91,11 @@ class Situation:
 
     @property
     def housekeeping(self) -> CpuSet:
-        """Online cores that do not poll."""
-        return tuple(core for core in self.online if core not in self.cores)
+        """Online cores that neither poll nor are set apart for somebody else (see `rest_of`)."""
+        return rest_of(self.online, self.cores, self.apart)
+
+
+def rest_of(online: CpuSet, cores: CpuSet, apart: CpuSet) -> CpuSet:
+    """Give the cores for everything else; where all others are set apart, those all the same."""
+    others = tuple(core for core in online if core not in cores)
+    return tuple(core for core in others if core not in apart) or others

@@ -66,7 +66,7 @@ class View:
 
     @property
     def housekeeping(self) -> CpuSet:
-        """Online cores that do not poll."""
+        """Online cores that neither poll nor are set apart for somebody else."""
         return self.situation.housekeeping
 
     @property

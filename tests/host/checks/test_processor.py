@@ -52,6 +52,8 @@ ROWS = (
     ),
     good("HW03", APART, on=watched(0, 500)),
     bad("HW03", APART, "busy 50 %", on=watched(250, 250)),
+    # What runs on a core that is set apart is somebody's.
+    bad("HW03", APART, on=replace(watched(250, 250), apart=(1, 3)), remedies="by-hand"),
     unseen("HW03", APART, "watch a while: --watch 5s", on=ONE),
     # Only cores that suffer are named.
     bad("HW03", SMT | {f"{CPU}/isolated": "1\n"}, "0, sibling of 2, is not", cores=(2,)),

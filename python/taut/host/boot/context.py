@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from taut.core.cpus import CpuSet
-from taut.host.situation import POLLS_ONLY, Role, Waiting
+from taut.host.situation import POLLS_ONLY, Role, Waiting, rest_of
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,8 @@ class BootContext:
     online: CpuSet
     cores: CpuSet
     """Cores that poll; on a KVM host, those that run the guest's virtual CPUs."""
+    apart: CpuSet = ()
+    """Cores that are set apart at the next boot, whoever they are for."""
     profile: str = "recommended"
     only: tuple[str, ...] = ()
     """Ids of the only checks or remedies that are wanted; empty: the whole profile."""
@@ -34,5 +36,5 @@ class BootContext:
 
     @property
     def housekeeping(self) -> CpuSet:
-        """Cores that are online and not among the polling ones."""
-        return tuple(core for core in self.online if core not in self.cores)
+        """Cores that are online, and neither poll nor are set apart for somebody else."""
+        return rest_of(self.online, self.cores, self.apart)

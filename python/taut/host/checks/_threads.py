@@ -56,6 +56,9 @@ def set_priority(thread: Thread, priority: int) -> Change:
 
 
 def move_off(see: View, thread: Thread) -> Change:
-    """Take the poll cores from a thread's cores; with none left, give it all housekeeping cores."""
-    left = [core for core in thread.allowed if core in see.housekeeping]
+    """Take the poll cores from a thread's cores; with none left, give it all housekeeping cores.
+
+    It keeps cores that are set apart for somebody else: it may be theirs.
+    """
+    left = [core for core in thread.allowed if core in see.online and core not in see.cores]
     return move(thread, format_cpu_list(left or see.housekeeping))

@@ -121,21 +121,21 @@ def _times(text: str, core: int) -> list[int] | None:
 
 
 def part_siblings(see: View) -> Iterable[Remedy]:
-    """Take the siblings offline; the other cores keep theirs."""
+    """Take the siblings offline, unless somebody set them apart; the other cores keep theirs."""
     others = {
         sibling
         for core in see.cores
         for sibling in _siblings(see, core) or ()
-        if sibling not in see.cores
+        if sibling not in {*see.cores, *see.situation.apart}
     }
     paths = [f"{CPU}/cpu{core}/online" for core in sorted(others)]
     leaves_some = set(see.housekeeping) - others
     if not paths or not leaves_some or not all(see.is_there(path) for path in paths):
         yield by_hand(
             "poll on one thread of a core only",
-            "choose --cores so that no two are siblings and none is the sibling of the last "
-            "housekeeping core; or switch SMT off: echo off > /sys/devices/system/cpu/smt/control, "
-            "nosmt at boot, or in the BIOS",
+            "choose --cores so that none is the sibling of another, of a core set apart for "
+            "something else, or of the last housekeeping core; or switch SMT off: "
+            "echo off > /sys/devices/system/cpu/smt/control, nosmt at boot, or in the BIOS",
         )
         return
     summary = f"take cores {format_cpu_list(sorted(others))} offline, siblings of poll cores"
