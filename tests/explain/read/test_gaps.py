@@ -74,3 +74,12 @@ def test_a_log_that_is_not_in_the_order_of_time_is_put_in_order(tmp_path, monkey
 
     assert starts(found, "forwarder", "generator") == [20, 40, 50, 60, 10]
     assert found.disordered == {"forwarder"}
+
+
+def test_of_a_thread_without_a_gap_to_judge_the_order_of_its_log_says_nothing(tmp_path):
+    rows = [(40, 45, "forwarder"), (20, 25, "forwarder"), (10, 15, "generator")]
+
+    found = read_gaps(write(tmp_path, *rows), Explainable(stretches((0, 1_000)), NOTHING, 0))
+
+    assert found.disordered == {"forwarder"}
+    assert starts(found, "forwarder") == []

@@ -83,7 +83,7 @@ class Gaps:
 
     def of(self, thread: str) -> Iterator[pa.Table]:
         """Read the gaps of one thread that are to be judged, in the order of time."""
-        if thread not in self.disordered:
+        if thread not in self.disordered or not self.n.get(thread):
             return self._of(thread)
         return iter([pa.concat_tables(self._of(thread)).sort_by("start_ns")])
 
