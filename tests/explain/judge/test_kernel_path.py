@@ -8,21 +8,14 @@ from made_bridge import (
     KSOFTIRQD,
     LATE,
     NAPI_THREAD,
+    NET_RX,
     RCU,
     US,
     detail,
     explained,
     verdict,
 )
-from made_trace import (
-    CORE,
-    HOG,
-    OTHER_CORE,
-    PREEMPTED,
-    RESCHEDULE,
-    SLEEPS,
-    TELEMETRY,
-)
+from made_trace import CORE, HOG, OTHER_CORE, PREEMPTED, RESCHEDULE, SLEEPS, TELEMETRY
 from taut.explain import Options, explain_trial
 from taut.explain.judge import kernel_path
 from taut.explain.walk import steps
@@ -118,6 +111,44 @@ def test_ksoftirqd_that_lost_the_core_before_the_packets_were_out(tmp_path):
         trace.switch(t + 71 * US, KSOFTIRQD, 0, SLEEPS)
 
     assert verdict(explained(tmp_path, put_off)) == ("ksoftirqd-wait", "B")
+
+
+UNINTERRUPTIBLE = 2
+
+
+def off_inside_a_softirq(number, state):
+    """With PREEMPT_RT ksoftirqd may lose the core there; woken after 30 us where it slept."""
+
+    def off(trace, t):
+        trace.switch(t - 8 * US, 0, KSOFTIRQD).tell(t + US).take(t + 2 * US, KSOFTIRQD)
+        trace.add(t + 3 * US, "softirq_entry", number, thread=KSOFTIRQD)
+        trace.switch(t + 4 * US, KSOFTIRQD, HOG, state, priority=49)
+        if state != PREEMPTED:
+            trace.add(t + 30 * US, "wakeup", KSOFTIRQD, CORE, thread=HOG)
+        trace.switch(t + 64 * US, HOG, KSOFTIRQD, SLEEPS)
+        if number != NET_RX:
+            trace.add(t + 65 * US, "softirq_exit", number, thread=KSOFTIRQD)
+            trace.add(t + 65 * US, "softirq_entry", NET_RX, thread=KSOFTIRQD)
+        trace.add(t + 69 * US, "napi_poll", 2 | 64 << 32, 0xAB, thread=KSOFTIRQD)
+        trace.add(t + 70 * US, "softirq_exit", NET_RX, thread=KSOFTIRQD)
+        trace.switch(t + 70 * US, KSOFTIRQD, 0, SLEEPS)
+
+    return off
+
+
+@pytest.mark.parametrize("number", [NET_RX, RCU])
+def test_ksoftirqd_that_lost_the_core_inside_a_softirq(tmp_path, number):
+    found = explained(tmp_path, off_inside_a_softirq(number, PREEMPTED))
+
+    assert verdict(found) == ("ksoftirqd-wait", "B")
+    assert found.gap_totals[0].by == {'"hog"/200': 60 * US}
+
+
+def test_ksoftirqd_that_slept_inside_a_softirq_did_not_wait_for_the_core(tmp_path):
+    found = explained(tmp_path, off_inside_a_softirq(NET_RX, UNINTERRUPTIBLE))
+
+    shares = {share.label: share.ns for share in found.worst[0].gap.shares}
+    assert (shares["unknown"], shares["ksoftirqd-wait"]) == (26 * US, 34 * US)
 
 
 def test_what_a_used_up_budget_left_waits_for_ksoftirqd(tmp_path):

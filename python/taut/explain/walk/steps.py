@@ -6,7 +6,7 @@ from enum import IntEnum
 import numpy as np
 
 from taut.explain import causes
-from taut.explain.arrays import AFTER_ALL, Ints, Mask, at_or
+from taut.explain.arrays import AFTER_ALL, BEFORE_ALL, Ints, Mask, at_or
 from taut.explain.cause import Cause
 from taut.explain.read.events import KIND, Events
 from taut.explain.read.names import Names, softirq_name
@@ -37,12 +37,13 @@ class Step(IntEnum):
     OWN = 0  # the packet's own way: no cause
     OFF = 1  # a thread ran on, though the network softirq was raised
     IDLE = 2
-    WAIT = 3  # ksoftirqd or a NAPI thread was to run, and another thread did
-    FOREIGN = 4  # the network softirq, with packets of others
-    SOFTIRQ = 5
-    INTERRUPT = 6
-    CALL = 7
-    NMI = 8
+    ASLEEP = 3  # ksoftirqd or a NAPI thread slept inside a softirq (PREEMPT_RT: on a lock)
+    WAIT = 4  # ksoftirqd or a NAPI thread was to run, and another thread did
+    FOREIGN = 5  # the network softirq, with packets of others
+    SOFTIRQ = 6
+    INTERRUPT = 7
+    CALL = 8
+    NMI = 9
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,11 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
     layers, holds = scene.layers, scene.holds
     nmi, call, interrupt, softirq, turn, wait = (layer.at(start) for layer in layers.all)
     thread = at_or(layers.who, turn, -1)
+    whose = at_or(scene.events.thread[layers.softirq.row], softirq, -1)
+    is_off = (thread != whose) & _began_inside(layers, turn, softirq)
+    softirq = np.where(is_off, -1, softirq)
     is_held = (start < holds.served_ns[hold]) & (turn >= 0)
-    is_own = np.isin(thread, network_threads(scene.names, scene.core))
+    network = network_threads(scene.names, scene.core)
     is_net = at_or(scene.events.arg0[layers.softirq.row] == NET_RX, softirq, False)
     has_others = scene.work.foreign[holds.run[hold]] > 0 if len(scene.work.runs) else is_net
     others = is_net & has_others & (start < own_from[hold])
@@ -117,8 +121,9 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
     painted = (
         (Step.OFF, turn, is_held & (start >= _off_from(scene, calls)[hold]) & (thread > 0)),
         (Step.IDLE, turn, is_held & (thread == IDLE) & _asleep(scene)[hold]),
-        (Step.WAIT, turn, is_held & (thread > 0) & (wait >= 0)),
-        (Step.OWN, turn, is_own),
+        (Step.ASLEEP, turn, is_off & np.isin(whose, network)),
+        (Step.WAIT, turn, (is_held | is_off) & (thread > 0) & (wait >= 0)),
+        (Step.OWN, turn, np.isin(thread, network)),
         (Step.SOFTIRQ, softirq, softirq >= 0),
         (Step.OWN, softirq, is_net),
         (Step.FOREIGN, holds.run[hold], others),
@@ -132,6 +137,16 @@ def _steps(scene: Scene, start: Ints, hold: Ints, own_from: Ints) -> tuple[Ints,
     for which, owner, mask in painted:
         step[mask], index[mask] = which, owner[mask]
     return step, index
+
+
+def _began_inside(layers: Layers, turn: Ints, softirq: Ints) -> Mask:
+    """Mark the moments in a turn that began inside the softirq of that moment.
+
+    With PREEMPT_RT a softirq may lose the core to another thread; otherwise no switch is inside.
+    """
+    began = at_or(layers.thread.start_ns, turn, BEFORE_ALL)
+    inside: Mask = began >= at_or(layers.softirq.start_ns, softirq, AFTER_ALL)
+    return inside
 
 
 @dataclass(frozen=True)
@@ -214,6 +229,8 @@ def _tell(scene: Scene, calls: _Calls, step: Step, at: int) -> tuple[Cause, str,
     layers, events, names = scene.layers, scene.events, scene.names
     if step is Step.IDLE:
         return causes.IDLE_EXIT, "none", "", -1, False
+    if step is Step.ASLEEP:
+        return causes.UNKNOWN, "none", "what handles packets slept inside a softirq", -1, False
     if step in (Step.WAIT, Step.OFF):
         thread = int(layers.who[at])
         cause = causes.KSOFTIRQD_WAIT if step is Step.WAIT else causes.SOFTIRQS_OFF
