@@ -21,6 +21,7 @@ CALLSITE, CALL_SINGLE = 0x8100_0123, 0xFFFF_FFFF_8100_0200
 RUNNABLE, SLEEPS, STOPPED, PREEMPTED = 0, 1, 4, 0x100
 
 TRACE_JSON = {
+    "kernel": "6.18.5",
     "clock": "x86-tsc",
     "cores": [0, 1],
     "events": [],

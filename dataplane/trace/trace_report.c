@@ -7,8 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 
 enum { PATH_LEN = 4096 };
+
+static void print_kernel(struct json *json)
+{
+	struct utsname kernel;
+
+	if (uname(&kernel) == 0)
+		json_text(json, "kernel", kernel.release);
+}
 
 static void print_cores(struct json *json, const cpu_set_t *cores)
 {
@@ -151,6 +160,7 @@ static void print(struct json *json, const void *context)
 	json_object(json, NULL);
 	json_u64(json, "format", 1);
 	json_text(json, "version", TAUT_VERSION);
+	print_kernel(json);
 	json_text(json, "clock", collector->clock.is_tsc ? "x86-tsc" : "mono_raw");
 	json_text(json, "mode", config->is_tail ? "tail" : "continuous");
 	json_text(json, "stop", report->was_interrupted ? "signal" : "duration");

@@ -192,6 +192,7 @@ def test_every_preemption_is_there_at_its_time_with_names(tmp_path: Path, clock:
             fifo, sleeps = preempt(core, 40)
             document, events = ended(process, tmp_path)
 
+    assert document["kernel"] == os.uname().release
     assert document["n_events"] == len(events) > 0
     assert document["lost"] == []
     assert (np.diff(events["tsc"].astype(np.int64)) >= 0).all()

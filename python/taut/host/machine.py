@@ -61,7 +61,12 @@ def read_machine(host: Host) -> Machine:
 
 def kernel_version(host: Host) -> tuple[int, int]:
     """Give major and minor of the running kernel."""
-    found = re.match(r"(\d+)\.(\d+)", host.read("/proc/sys/kernel/osrelease") or "")
+    return version_of(host.read("/proc/sys/kernel/osrelease") or "")
+
+
+def version_of(release: str) -> tuple[int, int]:
+    """Give major and minor of a kernel's release (uname -r); (0, 0): it is not known."""
+    found = re.match(r"(\d+)\.(\d+)", release)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

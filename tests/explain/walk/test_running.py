@@ -109,11 +109,29 @@ def test_where_its_system_calls_are_not_recorded_it_may_be_in_one():
     assert verdict(off(PREEMPTED), throttled_us=980, missing=missing)[0] == "preemption"
 
 
-def test_a_page_fault_long_ago_is_over_where_no_log_says_when():
+@pytest.mark.parametrize("kernel", ["6.12.43+deb13-rt-amd64", "5.10.0-rc1", None, "linux"])
+def test_a_kernel_before_6_18_preempts_on_the_way_out_of_a_call(kernel: str | None):
+    """So does a newer one, where it also throttles."""
+    trace = MadeTrace().add(5 * US, "syscall_entry", 0).add(9_900, "syscall_exit", 0)
+    trace.switch(10 * US, POLLER, HOG, PREEMPTED).switch(990 * US, HOG, POLLER)
+
+    assert verdict(trace, throttled_us=980, kernel=kernel)[0] == "preemption"
+    assert verdict(trace, throttled_us=980, kernel="6.18.5") == ("throttled", "A")
+    assert verdict(trace, throttled_us=980, kernel="7.0.0") == ("throttled", "A")
+
+
+def preempted_after_a_fault(us: int) -> list[str]:
+    """The verdicts where no log says when the fault was over."""
     trace = MadeTrace().add(1 * US, "page_fault", 0x1000)
-    trace.switch(100 * US, POLLER, HOG, PREEMPTED).switch(990 * US, HOG, POLLER)
-
+    trace.switch((1 + us) * US, POLLER, HOG, PREEMPTED).switch(2_900 * US, HOG, POLLER)
     found = explain_events(trace.events(), CORE, POLLER, notes(**throttled_for(890)))
+    return found.gaps["cause"].to_pylist()
 
-    causes = found.gaps["cause"].to_pylist()
-    assert causes == ["page-fault", "throttled"]
+
+def test_a_page_fault_long_ago_is_over_where_no_log_says_when():
+    assert preempted_after_a_fault(1_100) == ["page-fault", "throttled"]
+
+
+def test_after_a_page_fault_it_may_be_in_it_still():
+    """To clear a huge page takes a tenth of a millisecond."""
+    assert preempted_after_a_fault(60) == ["page-fault", "preemption"]

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from taut.explain.arrays import Ints, Mask, Numbers
 from taut.explain.read.batches import read_batches
+from taut.host.machine import version_of
 from taut.records import parquet
 from taut.records.documents.json_form import read_document
 from taut.records.documents.trace import (
@@ -102,6 +103,8 @@ class Events:
 class TraceNotes:
     """What trace.json says: names by number, events the kernel lacks, counters."""
 
+    kernel: tuple[int, int] = (0, 0)
+    """Its major and minor version; (0, 0): trace.json does not say."""
     threads: Mapping[int, str] = field(default_factory=dict)
     functions: Mapping[int, str] = field(default_factory=dict)
     irqs: Mapping[int, str] = field(default_factory=dict)
@@ -190,6 +193,7 @@ def notes_of(trace: TraceDocument) -> TraceNotes:
     counters = trace.counters or CountersAround()
     before = counters.before or CountersRead()
     return TraceNotes(
+        kernel=version_of(trace.kernel or ""),
         threads=_by_number(trace.threads),
         functions=_by_number(trace.functions),
         irqs=_by_number(trace.irqs),

@@ -11,8 +11,10 @@ SLEEPS = 0x01
 ASLEEP = SLEEPS | 0x02 | 0x40 | 0x80
 
 # A thread that polls is switched away on its return to user code with state 0. A preemption inside
-# the kernel is different: from 6.18 on the kernel throttles a thread by work it does itself there.
+# the kernel is different: from 6.18 on the kernel throttles a thread by work it does itself there
+# (kernel/sched/fair.c, throttle_cfs_rq_work).
 _IN_KERNEL = 0x100
+_THROTTLES_ITSELF = (6, 18)
 
 # /proc/PID/status names the same states by letters (fs/proc/array.c); I sleeps as D does.
 _OF_LETTER = {
@@ -53,6 +55,7 @@ class OffCore:
         self, names: Names, may_throttle: bool = False, sleeps: bool = False, is_one: bool = True
     ) -> None:
         self._names, self._may_throttle, self._sleeps = names, may_throttle, sleeps
+        self._may_throttle_itself = may_throttle and names.notes.kernel >= _THROTTLES_ITSELF
         self._gone = "blocked" if sleeps and not is_one else "gone"
         self.reset()
 
@@ -93,7 +96,7 @@ class OffCore:
         is_other_held = self._waiting and self._own_reason in ("blocked", "gone")
         self._reason = "runnable" if is_other_held else self._own_reason
         # In that case it is throttled, whoever runs meanwhile.
-        self._is_throttled = self._may_throttle and is_in_own_code and state == _IN_KERNEL
+        self._is_throttled = self._may_throttle_itself and is_in_own_code and state == _IN_KERNEL
 
     def wake(self, thread: int, is_here: bool) -> bool:
         """Note that a thread may run again, on this core or another; True if none could before."""

@@ -37,6 +37,8 @@ from taut.explain.walk.running import SLEEPS, OffCore
 from taut.explain.walk.segments import Segments
 
 _CHUNK = 1 << 17
+_FAULT_OVER_NS = 1_000_000
+"""A page fault that does not sleep takes less: to clear a huge page of 2 MB some 100 us."""
 ABOUT_OTHERS = (
     "frequency",
     "call_queue",
@@ -61,6 +63,7 @@ class _Walk:
         self._senders = senders.of
         self._row = 0
         self._nmi_ns = -1  # when a handler of a non-maskable interrupt ended last
+        self._fault_ns = BEFORE_ALL  # when the last page fault of this span began
         may_throttle = any(any(throttled_ns(names.notes, one)) for one in watched.threads)
         lacks_calls = names.notes.lacks("raw_syscalls/")
         self._calls_known = frozenset(() if lacks_calls else names.notes.watched)
@@ -99,6 +102,7 @@ class _Walk:
     def begin(self, span: int, start_ns: int) -> None:
         """Start a span; what came right before any but the first was not kept."""
         self.contexts.begin(span, start_ns)
+        self._fault_ns = BEFORE_ALL
         if span > 0:
             self._forget()
 
@@ -242,22 +246,23 @@ class _Walk:
         if thread in self._threads:
             self._before = 0
             self.contexts.pop(TASK, t)
-            self._note_left(previous)
+            self._note_left(t, previous)
             self._off.back(thread)
             return
         if previous & LOW in self._threads:
             self._end_fault(t)
-            self._note_left(previous)
+            self._note_left(t, previous)
         self._run(t, thread, priority)
 
-    def _note_left(self, previous: int) -> None:
+    def _note_left(self, t: int, previous: int) -> None:
         thread = previous & LOW
         if thread in self._threads:
-            is_in_own_code = not self._open and thread in self._calls_known
-            self._off.leave(previous >> 32, is_in_own_code, thread)
+            is_in_call = bool(self._open) or thread not in self._calls_known
+            may_fault = t - self._fault_ns < _FAULT_OVER_NS
+            self._off.leave(previous >> 32, not is_in_call and not may_fault, thread)
 
     def _end_fault(self, t: int) -> None:
-        """End a page fault that no gap ends: the thread returned from it long before it left."""
+        """End a page fault that no gap ends, once the longest that is told as it has passed."""
         most = self._watched.fault_most_ns
         if most is not None and self._open and self._open[0].level == FAULT:
             if t <= self._open[0].since + most:
@@ -300,6 +305,7 @@ class _Walk:
 
     def _page_fault(self, t: int, address: int, _: int) -> None:
         self.contexts.push(FAULT, causes.PAGE_FAULT, "page_fault", t).detail = f"at {address:#x}"
+        self._fault_ns = t
 
     def _syscall_entry(self, t: int, number: int, _: int) -> None:
         self.contexts.pop(FAULT, t)

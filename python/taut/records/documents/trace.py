@@ -93,6 +93,8 @@ class CountersAround:
 class TraceDocument:
     """What is known of a trace besides its events."""
 
+    kernel: str | None = field(default=None, metadata=LEFT_OUT)
+    """The release of the kernel (uname -r); None: not noted by the taut-trace of that time."""
     cores: tuple[int, ...] | None = field(default=None, metadata=LEFT_OUT)
     threads: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
     """Names of threads by id; functions are by address, interrupts by number."""
