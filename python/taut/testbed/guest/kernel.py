@@ -1,7 +1,9 @@
 """Debian's kernels for guests: fetched with apt once, unpacked into a cache, never installed."""
 
 import fcntl
+import lzma
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -38,17 +40,27 @@ NIC_MODULES = (
 )
 """The kernel's own driver of the card that QEMU emulates (igb)."""
 
+# The channel to the host, and what a device's ports are given to. Newer kernels have some built in.
+_NEEDED = ("virtio_pci", "virtio_console", "uio_pci_generic", "vfio-pci")
+
 # Of 400 MB of modules, those that a guest may load.
 _KEPT = (
     "./boot/*",
+    "*-amd64/vmlinuz",
+    "*-amd64/config",
     "*/drivers/virtio/*",
-    "*/drivers/char/virtio_console.ko",
+    "*/drivers/char/virtio_console.ko*",
     "*/drivers/uio/uio*",
     "*/virt/lib/*",
     "*/drivers/vfio/*",
     "*/drivers/dca/*",
-    "*/i2c/algos/i2c-algo-bit.ko",
+    "*/i2c/algos/i2c-algo-bit.ko*",
     "*/ethernet/intel/igb/*",
+)
+# Debian 13 has /usr/lib alone; since 6.19 the kernel and its configuration lie there, too.
+_PLACED = (
+    r"--transform=s,^\./usr/lib/,./lib/,",
+    r"--transform=s,^\./lib/modules/\([^/]*\)/\(vmlinuz\|config\)$,./boot/\2-\1,",
 )
 _WHOLE = ".whole"
 # What tar says, and fails, for what a flavour does not have: the cloud's has no driver of a card.
@@ -99,23 +111,60 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
         _unpack(package, folder)
     tree = folder / f"lib/modules/{release}/kernel"
     wanted = (tree / name for name in (*_MODULES, *extra))
-    return Kernel(
+    kernel = Kernel(
         release,
         unpacked(folder / f"boot/vmlinuz-{release}"),
         folder / f"boot/config-{release}",
         tuple(path for path in wanted if path.exists()),
     )
+    if lacking := _lacking(kernel):
+        raise TautError(
+            f"guest: {package}: has no driver {', '.join(lacking)}; choose another kernel "
+            f"(option `kernel` of the placement vm): {', '.join(_PACKAGES)}"
+        )
+    return kernel
+
+
+def _lacking(kernel: Kernel) -> list[str]:
+    """Name the drivers that are neither modules nor built in."""
+    loaded = {path.stem for path in kernel.modules}
+    config = kernel.config.read_text().splitlines()
+    return [
+        name
+        for name in _NEEDED
+        if name not in loaded and f"CONFIG_{name.upper().replace('-', '_')}=y" not in config
+    ]
 
 
 def _unpack(package: str, folder: Path) -> None:
-    """Fetch a package and keep of it the kernel and the drivers that a guest may load."""
+    """Fetch a package and keep of it the kernel and the drivers that a guest may load.
+
+    What was kept stays until the new one is whole.
+    """
+    new = folder.with_name("new-kernel")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    # Since 6.19 a kernel is several packages, all with its release in their names.
+    release = package.removeprefix("linux-image")
+    parts = [word for word in _depends(package) if word.endswith(release)]
+    _run(["apt-get", "download", *{package, *parts}], new)
+    for archive in sorted(new.glob("*.deb")):
+        _extract(archive, package, new)
+        archive.unlink()
+    if not all(list(new.glob(f"boot/{name}-*")) for name in ("vmlinuz", "config")):
+        raise TautError(f"guest: {package}: holds no kernel")
+    for packed in sorted(new.rglob("*.ko.xz")):
+        packed.with_suffix("").write_bytes(lzma.decompress(packed.read_bytes()))
+        packed.unlink()
+    (new / _WHOLE).write_text(" ".join(_KEPT))
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    _run(["apt-get", "download", package], folder)
-    (archive,) = folder.glob("*.deb")
+    new.rename(folder)
+
+
+def _extract(archive: Path, package: str, folder: Path) -> None:
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", archive], stdout=subprocess.PIPE) as deb:
         tar = subprocess.run(
-            ["tar", "-x", "--warning=none", "--wildcards", *_KEPT],
+            ["tar", "-x", "--warning=none", "--wildcards", *_PLACED, *_KEPT],
             cwd=folder,
             env={**os.environ, "LC_ALL": "C"},
             stdin=deb.stdout,
@@ -127,30 +176,32 @@ def _unpack(package: str, folder: Path) -> None:
     if said or tar.returncode not in (0, 2) or deb.returncode != 0:
         why = said[0] if said else "tar or dpkg-deb was ended, maybe for want of memory"
         raise TautError(f"guest: {package}: cannot be unpacked into {folder}: {why}")
-    archive.unlink()
-    if not list(folder.glob("boot/vmlinuz-*")):
-        raise TautError(f"guest: {package}: holds no kernel")
-    (folder / _WHOLE).write_text(" ".join(_KEPT))
 
 
 def _newest_package(meta: str) -> str | None:
     """Name the package that a meta package stands for today; None where apt does not know it."""
-    command = ["apt-cache", "depends", "--important", f"linux-image-{meta}"]
+    words = _depends(f"linux-image-{meta}")
+    return next((word for word in words if re.match(r"linux-image-\d", word)), None)
+
+
+def _depends(package: str) -> list[str]:
+    """Name what a package depends on, and itself; nothing where apt does not know it."""
+    command = ["apt-cache", "depends", "--important", package]
     try:
         said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except FileNotFoundError:
-        return None
-    words = (line.split()[-1] for line in said.splitlines() if line.strip())
-    return next((word for word in words if word.startswith("linux-image-6")), None)
+        return []
+    return [line.split()[-1] for line in said.splitlines() if line.strip()]
 
 
 def _kept_package(meta: str, cache: Path) -> str | None:
     """Name the newest kernel of a flavour that is kept."""
-    kept = [path for path in cache.glob(f"6*/{_WHOLE}") if path.parent.name.endswith(f"-{meta}")]
     # `amd64` is the end of the other flavours' names, too.
-    plain = [path for path in kept if meta != "amd64" or path.parent.name.count("-") == 2]
-    newest = max(plain, key=lambda path: path.stat().st_mtime, default=None)
-    return None if newest is None else f"linux-image-{newest.parent.name}"
+    others = tuple(f"-{other}" for other in _PACKAGES.values() if other.endswith(f"-{meta}"))
+    kept = [path.parent for path in cache.glob(f"*-{meta}/{_WHOLE}")]
+    plain = [folder for folder in kept if not folder.name.endswith(others)]
+    newest = max(plain, key=lambda folder: (folder / _WHOLE).stat().st_mtime, default=None)
+    return None if newest is None else f"linux-image-{newest.name}"
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
