@@ -16,7 +16,12 @@ from taut.records.documents.search import SEARCH_FILE
 from taut.records.rundir import RunDirectory
 
 REPETITIONS = 6
-MET, NOT_SHOWN, INVALID = Verdict.MET, Verdict.NOT_SHOWN, Verdict.INVALID
+MET, NOT_MET, NOT_SHOWN, INVALID = (
+    Verdict.MET,
+    Verdict.NOT_MET,
+    Verdict.NOT_SHOWN,
+    Verdict.INVALID,
+)
 LOOPBACK = {"dut": "loopback", "driver": "loopback"}
 
 
@@ -164,6 +169,63 @@ def test_what_came_back_of_a_device_that_lost_the_rest_does_not_pass(fate, which
     )
     both = compared(*sides(p99=30))
     assert both.verdict == "Nothing is claimed: one side lost, or could not send, more packets."
+
+
+def with_p50(values_ns):
+    """Give a device's row and its trials, of these medians."""
+    n = 100_000
+    trials = [
+        made_result(name=f"eager-{at}", latency_ns={"n": n, "p50": value})
+        for at, value in enumerate(values_ns)
+    ]
+    names = [trial.name for trial in trials]
+    return [made_variant(trials=names, latency_ns={"n": n * len(trials)})], trials
+
+
+@pytest.mark.parametrize(
+    ("rule", "verdict", "said"),
+    [
+        # Runs of B spread as much more as they are longer: so do those of A, as much longer.
+        ("p50 > +100%", MET, "p50 +43 to +324 %, +100 % allowed"),
+        ("p50 > +40%", NOT_MET, "p50 +43 to +324 %, +40 % allowed"),
+    ],
+)
+def test_a_share_is_allowed_of_every_run(rule, verdict, said):
+    a = with_p50([1_427, 558, 728, 1_775, 749, 663])
+    b = with_p50([2_354, 2_547, 3_168, 2_695, 1_638, 1_620])
+
+    [gate] = judge_gates(compared([a], [b]), [parse_fail_if(rule)], without_void=False)
+
+    assert gate.verdict is verdict
+    assert gate.said.endswith(said)
+
+
+@pytest.mark.parametrize("share", [0, 100, 900])
+def test_a_shorter_latency_passes(share):
+    rule = parse_fail_if(f"p50 > +{share}%")
+    sides = [with_p50(range(1_000, 1_006))], [with_p50(range(500, 506))]
+
+    [gate] = judge_gates(compared(*sides), [rule], without_void=False)
+
+    assert gate.verdict is MET
+
+
+def test_what_rounding_of_stamps_may_explain_is_no_growth():
+    a = with_p50([1_000] * 6)
+
+    for grown, verdict in ((2, MET), (3, NOT_MET)):
+        sides = [a], [with_p50([1_000 + grown] * 6)]
+        [gate] = judge_gates(compared(*sides), [parse_fail_if("p50 > +0%")], without_void=False)
+        assert gate.verdict is verdict
+
+
+def test_a_latency_below_zero_has_no_share_to_grow_by():
+    sides = [with_p50(range(-1_006, -1_000))], [with_p50(range(-506, -500))]
+
+    [gate] = judge_gates(compared(*sides), [parse_fail_if("p50 > +10%")], without_void=False)
+
+    assert gate.verdict is NOT_SHOWN
+    assert gate.said.endswith("p50 says nothing: it is not above zero in A, +10 % allowed")
 
 
 def with_silent(of, n_silent):

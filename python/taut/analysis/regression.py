@@ -1,23 +1,29 @@
 """When a comparison fails a pipeline: `--fail-if "p99 > +10%"`.
 
-It fails only where the whole interval of the change lies beyond what is allowed, and still does
+It fails only where the whole interval of the growth lies beyond what is allowed, and still does
 among all rules and devices (holm.py): what chance may have made is no regression. Where no change
 could have been seen, it does not pass: nobody looked.
+
+A device that takes twice as long also spreads twice as much, so that runs of B are ranked among
+those of A of which each has grown by what is allowed. The interval is that of the same test: of how
+many times as long a run of B is as one of A.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from math import expm1, log, log1p
+from statistics import median
 
-from taut.analysis.claims import LEAST_RUNS
+from taut.analysis.claims import CONFIDENCE, LEAST_RUNS
 from taut.analysis.compare import Comparison, Pair
-from taut.analysis.difference import ROUNDING_NS, Difference, percent
+from taut.analysis.difference import ROUNDING_NS, Difference, Side, percent
 from taut.analysis.holm import ERROR, holm
 from taut.analysis.load import load_words, share_words
 from taut.analysis.pairing import Alone, Silent
 from taut.analysis.proof import Verdict
-from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p
+from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p, shift
 from taut.analysis.validity import Unmeasured, why_invalid
 from taut.core.errors import InputError, RequirementNotMet, TautError
 from taut.core.percentiles import PERCENTILES
@@ -65,7 +71,8 @@ def judge_gates(
     n_judged = sum(one is not None for one in chances)
     # Those that have too few repetitions so far are judged, too, where there are more.
     n_to_judge = sum(
-        found.evidence is not None and found.evidence.gone is None for _, _, found in asked
+        found.evidence is not None and found.evidence.gone is None and found.improvement is not None
+        for _, _, found in asked
     )
     gates = []
     for (pair, rule, found), own in zip(asked, chances, strict=True):
@@ -106,14 +113,28 @@ def _figure(pair: Pair, rule: FailIf) -> Difference:
 
 def _chance(rule: FailIf, found: Difference) -> float | None:
     """Give the p-value of a growth by no more than is allowed; None: nothing to judge by."""
-    if found.evidence is None or found.a.value_ns is None or found.evidence.gone is not None:
+    if found.evidence is None or found.improvement is None or found.evidence.gone is not None:
         return None
     if not found.evidence.has_enough_runs:
         return None
-    allowed_ns = rule.share * found.a.value_ns + 2 * ROUNDING_NS
-    if found.evidence.estimate <= allowed_ns:
-        return 1.0
-    return rank_sum_p([one + allowed_ns for one in found.a.supported_ns], found.b.supported_ns)
+    allowed = [one + log1p(rule.share) for one in _logs(found.a, ROUNDING_NS)]
+    measured = _logs(found.b, -ROUNDING_NS)
+    # The test is two-sided: runs that are shorter differ, too.
+    is_more = median(b - a for a in allowed for b in measured) > 0
+    return rank_sum_p(allowed, measured) if is_more else 1.0
+
+
+def _growth_words(found: Difference) -> str:
+    """Give the 95 % interval of the growth of a figure of enough runs."""
+    low = shift(_logs(found.a, ROUNDING_NS), _logs(found.b, -ROUNDING_NS), CONFIDENCE)
+    high = shift(_logs(found.a, -ROUNDING_NS), _logs(found.b, ROUNDING_NS), CONFIDENCE)
+    assert low is not None and high is not None, f"{found.name}: too few runs"
+    return f"{percent(expm1(low.low))} to {percent(expm1(high.high))} %"
+
+
+def _logs(side: Side, more_ns: int) -> list[float]:
+    """Give the logarithm of each run's figure, `more_ns` longer, as rounding may hide."""
+    return [log(max(1.0, value + more_ns)) for value in side.supported_ns]
 
 
 def _gate(
@@ -130,6 +151,8 @@ def _gate(
             return Verdict.INVALID, f"says nothing: in {side} {why}"
     if found.evidence is None:
         return Verdict.NOT_SHOWN, "rests on too few packets"
+    if found.improvement is None:
+        return Verdict.NOT_SHOWN, "says nothing: it is not above zero in A"
     if found.evidence.gone is not None:
         in_a, in_b = map(share_words, found.evidence.gone)
         return Verdict.NOT_SHOWN, f"says nothing: lost or not sent {in_a} in A, {in_b} in B"
@@ -139,9 +162,7 @@ def _gate(
             f"rests on {n_runs} repetitions a side with enough packets; {_runs_needed(n_to_judge)} "
             "can fail"
         )
-    interval = found.improvement_interval
-    low, high = (None, None) if interval is None else (percent(-x) for x in reversed(interval))
-    return (Verdict.NOT_MET if p <= ERROR else Verdict.MET), f"{low} to {high} %"
+    return (Verdict.NOT_MET if p <= ERROR else Verdict.MET), _growth_words(found)
 
 
 def _runs_needed(n_gates: int) -> int:
