@@ -9,6 +9,7 @@ from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
 from taut.host.boot.entries import ENTRIES
 from taut.host.boot.grub import PATH as GRUB_DROP_IN
+from taut.host.boot.others import at_next_boot, lists_of_others
 from taut.host.boot.tuned import PATHS as TUNED
 from taut.host.boot.tuned import PROFILE
 from taut.host.check import Profile
@@ -33,6 +34,7 @@ def boot_files(
     only: Collection[str] | None = None,
 ) -> Mapping[str, Mapping[str, str]]:
     """Give, by form, the text of each path; without `forms`, of those that this host reads."""
+    situation = at_next_boot(host, situation)
     wishes = choose_wishes(checks, host, situation, profile, only)
     hold_us = choose_hold_us(checks, host, situation, profile, only)
     context = read_context(host, situation, profile, program, hold_us)
@@ -51,6 +53,7 @@ def read_context(
         online=situation.online,
         cores=situation.cores,
         apart=situation.apart,
+        others=lists_of_others(host),
         waiting=situation.waiting,
         profile=profile.name.lower(),
         program=program,

@@ -13,6 +13,7 @@ from taut.core.errors import InputError
 from taut.host.audit import find_situation
 from taut.host.boot.choose import choose_wishes
 from taut.host.boot.command_line import Reasoned, command_line, merge_parameters
+from taut.host.boot.others import at_next_boot, lists_of_others
 from taut.host.check import Profile, parse_profile
 from taut.host.checks import CHECKS
 from taut.host.host import Host
@@ -42,8 +43,8 @@ def cmdline(
     situation = find_situation(host, role, parse_cores(cores), waiting=waiting_of(device))
     if situation.role in POLLING and not situation.cores:
         raise InputError("no core polls here, and none is isolated; name some with --cores")
-    wishes = choose_wishes(CHECKS, host, situation, chosen)
-    parameters = merge_parameters(wishes, situation.online)
+    wishes = choose_wishes(CHECKS, host, at_next_boot(host, situation), chosen)
+    parameters = merge_parameters(wishes, situation.online, lists_of_others(host))
     if as_json:
         typer.echo(json.dumps(plain(_document(situation, chosen, parameters)), indent=1))
     else:

@@ -16,7 +16,7 @@ _LOADERS = ("BOOT_IMAGE=", "initrd=")
 
 def bls_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the command line of future kernels, and every entry with its options replaced."""
-    parameters = merge_parameters(wishes, context.online)
+    parameters = merge_parameters(wishes, context.online, context.others)
     if not parameters:
         return {}
     own = " ".join(word for word in context.cmdline.split() if not word.startswith(_LOADERS))

@@ -4,12 +4,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from taut.core.errors import InputError
 from taut.host.boot.command_line import for_kernel
-from taut.host.boot.grub import PATH as GRUB
-from taut.host.boot.grub import placed_line as grub_line
 from taut.host.boot.item import BootItem, KernelParameter, ModuleOption, Sysctl, SysfsValue
+from taut.host.boot.others import placed_line
 from taut.host.boot.systemd import hold_back_path
-from taut.host.boot.tuned import PATHS as TUNED
-from taut.host.boot.tuned import placed_line as tuned_line
 from taut.host.boot.wish import BootWish
 from taut.host.check import Profile, Remedy, State
 from taut.host.host import Host
@@ -105,7 +102,8 @@ def is_in_force(host: Host, item: BootItem) -> bool:
     """
     match item:
         case KernelParameter():
-            placed, booted = (_words(text) for text in _lines(host))
+            placed = _words(placed_line(host))
+            booted = _words(host.read("/proc/cmdline") or "")
             (word,) = _words(str(item))
             if item.value is None or _name(word) in map(_name, placed):
                 return _name(word) in map(_name, [*placed, *booted])
@@ -124,13 +122,6 @@ def is_in_force(host: Host, item: BootItem) -> bool:
             if item.is_enabled:
                 return state == "enabled"
             return state in ("disabled", "masked") or host.is_there(hold_back_path(item.unit))
-
-
-def _lines(host: Host) -> tuple[str, str]:
-    """Give the command line that taut placed for the next boot, and that of this boot."""
-    placed = [grub_line(host.read(GRUB) or "")]
-    placed += [tuned_line(host.read(path) or "") for path in TUNED]
-    return " ".join(placed), host.read("/proc/cmdline") or ""
 
 
 def _words(line: str) -> list[str]:

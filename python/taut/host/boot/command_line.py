@@ -1,7 +1,8 @@
 """The kernel's command line: wishes of many checks become one list of parameters.
 
 The kernel takes most parameters once: of `isolcpus=` twice it keeps one. So the same parameter
-from two checks is merged, and what cannot be merged is an error here, not a surprise at boot.
+from two checks is merged, and what cannot be merged is an error here, not a surprise at boot. Lists
+of cores that others put there are merged, too, since ours replace them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,8 @@ from taut.host.boot.wish import BootWish
 _ISOLATING = ("isolcpus", "nohz_full", "rcu_nocbs")
 # Cores to which everybody else is confined: only those that all wishes allow are left.
 _HOUSEKEEPING = ("irqaffinity", "kthread_cpus", "workqueue.unbound_cpus", "systemd.cpu_affinity")
+LISTS = frozenset((*_ISOLATING, *_HOUSEKEEPING))
+"""Names of parameters that hold a list of cores, with `_` for `-`."""
 # kernel/sched/isolation.c knows these three; a list without any means domain.
 _ISOLCPUS_FLAGS = ("nohz", "domain", "managed_irq")
 # Keeps the time of the machine: the kernel takes it out of nohz_full by itself (x86).
@@ -31,8 +34,12 @@ class Reasoned:
     by: str
 
 
-def merge_parameters(wishes: Iterable[BootWish], online: CpuSet) -> list[Reasoned]:
+def merge_parameters(
+    wishes: Iterable[BootWish], online: CpuSet, others: Sequence[KernelParameter] = ()
+) -> list[Reasoned]:
     """Give each parameter once, in the order of the first wish; other items are left out.
+
+    `others`: lists of cores that have to hold besides, as somebody else wants them.
 
     InputError: wishes that exclude each other, or that leave no core for housekeeping.
     """
@@ -45,6 +52,10 @@ def merge_parameters(wishes: Iterable[BootWish], online: CpuSet) -> list[Reasone
         merged[key] = ours if before is None else _merge(before, ours)
     found = [_without_boot_core(reasoned) for reasoned in merged.values()]
     _check_cores(found, online)
+    found = [_beside(reasoned, _ticks_by_name(others, found)) for reasoned in found]
+    _check_left(
+        [e.parameter for e in found if e.parameter.name in ("isolcpus", "nohz_full")], online
+    )
     return found
 
 
@@ -113,9 +124,85 @@ def _merge(before: Reasoned, new: Reasoned) -> Reasoned:
 def _merge_flags(one: KernelParameter, other: KernelParameter) -> tuple[str, ...]:
     if one.name != "isolcpus":
         return tuple(dict.fromkeys((*one.flags, *other.flags)))
-    flags = {flag for parameter in (one, other) for flag in parameter.flags or ("domain",)}
+    flags = {flag for parameter in (one, other) for flag in _isolcpus_flags(parameter)}
     known = [flag for flag in _ISOLCPUS_FLAGS if flag in flags]
     return (*known, *sorted(flags.difference(known)))
+
+
+def set_apart(lists: Iterable[KernelParameter]) -> set[int]:
+    """Give the cores that lists isolate from the scheduler, or from its tick."""
+    return {
+        core
+        for each in lists
+        if each.name == "nohz_full"
+        or (each.name == "isolcpus" and not {"domain", "nohz"}.isdisjoint(_isolcpus_flags(each)))
+        for core in each.cores
+    }
+
+
+def _isolcpus_flags(parameter: KernelParameter) -> tuple[str, ...]:
+    return parameter.flags or ("domain",)
+
+
+def _ticks_by_name(
+    others: Sequence[KernelParameter], found: Sequence[Reasoned]
+) -> list[KernelParameter]:
+    """Turn isolcpus=nohz into nohz_full= where there is one: the kernel drops lists that differ."""
+    if "nohz_full" not in {*(each.name for each in others), *(e.parameter.name for e in found)}:
+        return list(others)
+    parted = []
+    for each in others:
+        if each.name == "isolcpus" and "nohz" in each.flags:
+            parted.append(KernelParameter("nohz_full", cores=each.cores))
+            if flags := tuple(flag for flag in each.flags if flag != "nohz"):
+                parted.append(replace(each, flags=flags))
+        else:
+            parted.append(each)
+    return parted
+
+
+def _beside(ours: Reasoned, others: Sequence[KernelParameter]) -> Reasoned:
+    """Widen what isolates by what others isolate, and narrow where everybody else is confined."""
+    parameter = ours.parameter
+    same = [each for each in others if each.name == parameter.name]
+    if parameter.name in _ISOLATING:
+        kept = [each for each in same if not _would_isolate(parameter, each)]
+        merged = _widened(parameter, kept)
+    elif parameter.name in _HOUSEKEEPING:
+        kept = [*same, *(each for each in others if set_apart([each]))]
+        merged = _narrowed(parameter, same, set_apart(others))
+    else:
+        return ours
+    reason = ours.reason
+    if merged != parameter:
+        reason += f"; beside {' '.join(map(str, kept))} of others"
+    if dropped := [str(each) for each in same if each not in kept]:
+        reason += f"; instead of {' '.join(dropped)}, whose cores are not to be isolated"
+    return replace(ours, parameter=merged, reason=reason)
+
+
+def _would_isolate(ours: KernelParameter, other: KernelParameter) -> bool:
+    """Whether cores of others would lose their domain, since isolcpus= has one list of cores."""
+    asks, has = ("domain" in _isolcpus_flags(each) for each in (ours, other))
+    return ours.name == "isolcpus" and asks and not has
+
+
+def _widened(ours: KernelParameter, others: Iterable[KernelParameter]) -> KernelParameter:
+    for other in others:
+        cores = {*ours.cores, *other.cores}
+        if ours.name == "nohz_full":
+            cores.discard(_BOOT_CORE)
+        ours = replace(ours, flags=_merge_flags(ours, other), cores=tuple(sorted(cores)))
+    return ours
+
+
+def _narrowed(
+    ours: KernelParameter, others: Iterable[KernelParameter], apart: set[int]
+) -> KernelParameter:
+    """Give what both allow; where that is no core, what we need."""
+    left = set(ours.cores) - apart or set(ours.cores)
+    common = left.intersection(*(other.cores for other in others)) or left
+    return replace(ours, cores=tuple(sorted(common)))
 
 
 def _without_boot_core(reasoned: Reasoned) -> Reasoned:
@@ -144,12 +231,7 @@ def _check_cores(found: Sequence[Reasoned], online: CpuSet) -> None:
             f"cores {format_cpu_list(absent)} are not online;"
             f" this machine has {format_cpu_list(online)}"
         )
-    if taken and taken.issuperset(online):
-        names = " ".join(str(parameter) for parameter in isolating)
-        raise InputError(
-            f"{names}: no core is left for housekeeping; leave one of"
-            f" {format_cpu_list(online)} out of --cores"
-        )
+    _check_left(isolating, online)
     for each in found:
         shared = taken.intersection(each.parameter.cores)
         if each.parameter.name in _HOUSEKEEPING and shared:
@@ -157,3 +239,13 @@ def _check_cores(found: Sequence[Reasoned], online: CpuSet) -> None:
                 f"{each.parameter}: keeps core {format_cpu_list(shared)} for housekeeping, which"
                 f" {isolating[0]} takes away; leave one of the two remedies out"
             )
+
+
+def _check_left(isolating: Sequence[KernelParameter], online: CpuSet) -> None:
+    taken = {core for parameter in isolating for core in parameter.cores}
+    if taken and taken.issuperset(online):
+        names = " ".join(str(parameter) for parameter in isolating)
+        raise InputError(
+            f"{names}: no core is left for housekeeping; leave one of"
+            f" {format_cpu_list(online)} out of --cores"
+        )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from taut.core.cpus import CpuSet
+from taut.host.boot.item import KernelParameter
 from taut.host.situation import POLLS_ONLY, Role, Waiting, rest_of
 
 
@@ -17,6 +18,8 @@ class BootContext:
     """Cores that poll; on a KVM host, those that run the guest's virtual CPUs."""
     apart: CpuSet = ()
     """Cores that are set apart at the next boot, whoever they are for."""
+    others: tuple[KernelParameter, ...] = ()
+    """Lists of cores that the command line has from others than taut."""
     profile: str = "recommended"
     only: tuple[str, ...] = ()
     """Ids of the only checks or remedies that are wanted; empty: the whole profile."""

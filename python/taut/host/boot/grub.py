@@ -10,7 +10,8 @@ PATH = "/etc/default/grub.d/90-taut.cfg"
 
 _DEFAULT = 'GRUB_CMDLINE_LINUX_DEFAULT="'
 # The normal entries only: the recovery entry boots as before. What the machine's own
-# configuration says of the same parameters is taken out, since the kernel takes most of them once.
+# configuration says of the same parameters is taken out, since the kernel takes most of them once;
+# its lists of cores are merged into ours (others.py).
 # Ours come first: after a lone -- the kernel reads no more.
 _TEXT = """\
 # Written by taut; in force after update-grub and a reboot. To take it back: taut host undo --boot,
@@ -35,7 +36,7 @@ set +f
 
 def grub_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the drop-in; nothing where no parameter is wanted."""
-    parameters = merge_parameters(wishes, context.online)
+    parameters = merge_parameters(wishes, context.online, context.others)
     if not parameters:
         return {}
     text = _TEXT.format(

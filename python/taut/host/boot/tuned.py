@@ -26,7 +26,7 @@ include={parent}
 
 def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the profile's folder."""
-    parameters = merge_parameters(wishes, context.online)
+    parameters = merge_parameters(wishes, context.online, context.others)
     text = _MAIN.format(name=PROFILE, role=context.role, parent=_PARENT)
     text += _section(
         "bootloader",

@@ -44,12 +44,13 @@ def value(see: View, name: str) -> str | None:
 
 
 def booted_with(see: View, wanted: KernelParameter) -> bool:
-    """Whether the command line has it already, with this value.
+    """Whether the command line has it already, with this value; a list, whichever cores are in it.
 
     Such a one is proposed again, for the boot configuration that is written next replaces this one.
     """
     (ours,) = parse_command_line(str(wanted))
-    return any(one.value == ours.value for one in parameters(see, ours.name))
+    given = parameters(see, ours.name)
+    return any(one.value == ours.value for one in given) or bool(wanted.cores and given)
 
 
 def isolations(see: View) -> list[Isolation]:

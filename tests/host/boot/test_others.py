@@ -1,0 +1,191 @@
+"""Lists of cores on the command line that somebody else put there hold beside taut's."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from check_rows import BY_ID
+from host_threads import KERNEL, thread_files
+from host_tree import TreeWriter, put, tree
+from taut.core.cpus import CpuSet
+from taut.core.errors import InputError
+from taut.host.apply import Wish, apply_changes
+from taut.host.audit import find_situation
+from taut.host.boot.bls import PATH as KERNEL_INSTALL
+from taut.host.boot.command_line import command_line, merge_parameters
+from taut.host.boot.grub import PATH as DROP_IN
+from taut.host.boot.grub import placed_line
+from taut.host.boot.item import KernelParameter
+from taut.host.boot.others import lists_of_others
+from taut.host.boot.wish import BootWish
+from taut.host.boot_files import boot_files, placements
+from taut.host.check import Profile
+from taut.host.host import Host
+
+CPU = "/sys/devices/system/cpu"
+GRUB, ENTRY = "/etc/default/grub", "/boot/loader/entries/a.conf"
+CHECKS = [BY_ID[name] for name in ("K04", "K05", "K06", "K08", "K12", "K20")]
+ONLINE = tuple(range(8))
+MACHINE = {
+    f"{CPU}/online": "0-7\n",
+    f"{CPU}/possible": "0-7\n",
+    f"{CPU}/isolated": "\n",
+    f"{CPU}/nohz_full": "(null)\n",
+    "/proc/irq/default_smp_affinity": "ff\n",
+    "/proc/sys/kernel/watchdog_cpumask": "0-7\n",
+    "/sys/bus/pci/devices/0000:00:01.0/msi_irqs/28": "msix\n",
+} | thread_files(21, "rcuop/2", "0-1", flags=KERNEL)
+THEIRS = "isolcpus=managed_irq,domain,2-7 nohz_full=2-7 rcu_nocbs=2-7 irqaffinity=0-1"
+
+
+def booted(line: str, alone: str) -> dict[str, str]:
+    """What a machine shows that was booted with a line."""
+    return {
+        "/proc/cmdline": f"root=/dev/sda1 {line}\n",
+        **dict.fromkeys((f"{CPU}/isolated", f"{CPU}/nohz_full"), f"{alone}\n"),
+        "/proc/irq/default_smp_affinity": "3\n",
+    }
+
+
+def files(host: Host, cores: CpuSet, *forms: str) -> dict[str, dict[str, str]]:
+    situation = find_situation(host, cores=cores)
+    texts = boot_files(
+        host, situation, Profile.RECOMMENDED, checks=CHECKS, program="taut", forms=forms
+    )
+    return {form: dict(text) for form, text in texts.items()}
+
+
+def line_of(host: Host, cores: CpuSet) -> str:
+    return placed_line(files(host, cores, "grub")["grub"][DROP_IN])
+
+
+def apply(host: Host, cores: CpuSet, form: str) -> None:
+    wishes = [Wish("boot", change) for change in placements(files(host, cores, form))]
+    assert apply_changes(host, TreeWriter(host), wishes).is_good
+
+
+def test_cores_that_somebody_isolated_stay_so(tmp_path: Path) -> None:
+    host = tree(tmp_path, MACHINE | booted(THEIRS, "2-7") | {ENTRY: f"options ro {THEIRS}\n"})
+
+    found = files(host, (2, 3), "grub", "bls")
+
+    line = "isolcpus=domain,managed_irq,2-7 nohz_full=2-7 rcu_nocbs=2-7 irqaffinity=0-1"
+    assert placed_line(found["grub"][DROP_IN]) == line
+    assert found["bls"] == {
+        KERNEL_INSTALL: f"root=/dev/sda1 {line}\n",
+        ENTRY: f"options ro {line}\n",
+    }
+    assert f"beside {THEIRS.split()[0]} of others" in found["grub"][DROP_IN]
+
+
+def test_taut_widens_and_narrows_its_own_lists_beside_those_of_others(tmp_path: Path) -> None:
+    theirs = {GRUB: f'GRUB_CMDLINE_LINUX="ro {THEIRS.replace("2-7", "2-4")}"\n'}
+    host = tree(tmp_path, MACHINE | booted(THEIRS.replace("2-7", "2-4"), "2-4") | theirs)
+
+    apply(host, (6, 7), "grub")
+    first = placed_line(host.read(DROP_IN) or "")
+    tree(tmp_path, booted(first, "2-4,6-7"))
+
+    assert "isolcpus=domain,managed_irq,2-4,6-7 nohz_full=2-4,6-7 " in first
+    assert "irqaffinity=0-1" in first
+    assert line_of(host, (6, 7)) == first
+
+    apply(host, (7,), "grub")
+    assert "isolcpus=domain,managed_irq,2-4,7 " in placed_line(host.read(DROP_IN) or "")
+    # Before the reboot the kernel's command line still has the wider ones.
+    assert "isolcpus=domain,managed_irq,2-4,7 " in line_of(host, (7,))
+
+
+@pytest.mark.parametrize("form", ["grub", "bls"])
+def test_what_taut_alone_set_apart_is_free_again(form: str, tmp_path: Path) -> None:
+    """Of an entry that came since, too: it was made of /etc/kernel/cmdline."""
+    own = MACHINE | {"/proc/cmdline": "root=/dev/sda1\n", ENTRY: "options root=/dev/sda1\n"}
+    host = tree(tmp_path, own)
+    apply(host, (2, 3), form)
+    place = {"grub": DROP_IN, "bls": KERNEL_INSTALL}[form]
+    text = host.read(place) or ""
+    line = placed_line(text) if form == "grub" else text.removeprefix("root=/dev/sda1 ")
+    tree(tmp_path, booted(line, "2-3") | {"/boot/loader/entries/b.conf": f"options {line}\n"})
+
+    for _ in range(2):
+        apply(host, (3,), form)
+
+        now = host.read(place) or ""
+        assert "isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2,4-7" in now
+
+
+def test_a_drop_in_without_a_journal_is_tauts(tmp_path: Path) -> None:
+    host = tree(tmp_path, MACHINE | {"/proc/cmdline": "ro\n"})
+    drop_in = files(host, (2, 3), "grub")["grub"]
+    tree(tmp_path, drop_in | booted(placed_line(drop_in[DROP_IN]), "2-3"))
+
+    assert "nohz_full=3 rcu_nocbs=3 irqaffinity=0-2,4-7" in line_of(host, (3,))
+
+
+def test_other_files_of_systemd_leave_them_alone(tmp_path: Path) -> None:
+    host = tree(tmp_path, MACHINE | booted(THEIRS, "2-7"))
+
+    texts = files(host, (2, 3), "systemd")["systemd"]
+
+    assert "kernel.watchdog_cpumask = 0-1" in texts["/etc/sysctl.d/90-taut.conf"]
+    assert "\nCPUAffinity=0-1\n" in texts["/etc/systemd/system/taut-host-apply.service"]
+
+
+def merged(ours: Sequence[KernelParameter], line: str, root: Path) -> str:
+    host = tree(root, {f"{CPU}/possible": "0-7\n", "/proc/cmdline": f"{line}\n"})
+    wishes = [BootWish(each, "why") for each in ours]
+    return command_line(merge_parameters(wishes, ONLINE, lists_of_others(host)))
+
+
+DOMAIN = KernelParameter("isolcpus", flags=("domain",), cores=(6, 7))
+MANAGED = replace(DOMAIN, flags=("managed_irq",))
+TICKLESS = KernelParameter("nohz_full", cores=(6, 7))
+CALLBACKS = KernelParameter("rcu_nocbs", cores=(6, 7))
+QUIET = KernelParameter("irqaffinity", cores=(0, 1, 2, 3, 4, 5))
+SERVICES = KernelParameter("systemd.cpu_affinity", cores=(0, 1, 2, 3, 4, 5))
+
+
+@pytest.mark.parametrize(
+    ("ours", "line", "wanted"),
+    [
+        ([DOMAIN], "isolcpus=2-3", "isolcpus=domain,2-3,6-7"),
+        ([DOMAIN], "isolcpus=nohz,managed_irq,domain,5", "isolcpus=nohz,domain,managed_irq,5-7"),
+        # Where nohz_full= says it, a list that differs would be dropped.
+        ([DOMAIN], "isolcpus=nohz,domain,5 nohz_full=5", "isolcpus=domain,5-7"),
+        ([DOMAIN, TICKLESS], "isolcpus=nohz,domain,5", "isolcpus=domain,5-7 nohz_full=5-7"),
+        ([TICKLESS], "isolcpus=nohz,5", "nohz_full=5-7"),
+        # Cores that the scheduler still balances keep that.
+        ([DOMAIN], "isolcpus=managed_irq,2-5", "isolcpus=domain,6-7"),
+        ([MANAGED], "isolcpus=managed_irq,2-5", "isolcpus=managed_irq,2-7"),
+        ([MANAGED], "isolcpus=5", "isolcpus=domain,managed_irq,5-7"),
+        ([TICKLESS], "nohz-full=0-5", "nohz_full=1-7"),
+        ([CALLBACKS, QUIET], "rcu_nocbs=all", "rcu_nocbs=0-7 irqaffinity=0-5"),
+        ([CALLBACKS], "rcu_nocbs", "rcu_nocbs=6-7"),
+        ([QUIET], "irqaffinity=1,7", "irqaffinity=1"),
+        # What leaves no core gives way, and what no kernel reads counts for nothing.
+        ([QUIET], "irqaffinity=6-7", "irqaffinity=0-5"),
+        ([QUIET], "irqaffinity=x isolcpus=2-", "irqaffinity=0-5"),
+        ([QUIET, SERVICES], "isolcpus=2-3", "irqaffinity=0-1,4-5 systemd.cpu_affinity=0-1,4-5"),
+        ([SERVICES], "systemd.cpu_affinity=0-1", "systemd.cpu_affinity=0-1"),
+        ([DOMAIN], "quiet -- isolcpus=2", "isolcpus=domain,6-7"),
+    ],
+)
+def test_lists_widen_what_isolates_and_narrow_where_the_rest_runs(
+    ours: Sequence[KernelParameter], line: str, wanted: str, tmp_path: Path
+) -> None:
+    assert merged(ours, line, tmp_path) == wanted
+
+
+def test_one_core_is_left_beside_those_of_others(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="isolcpus=domain,0-7: no core is left"):
+        merged([DOMAIN], "isolcpus=0-5", tmp_path)
+
+
+def test_a_script_that_is_no_command_line_is_left_out(tmp_path: Path) -> None:
+    host = tree(tmp_path, {f"{CPU}/possible": "0-7\n", "/proc/cmdline": "isolcpus=2\n"})
+    put(tmp_path, GRUB, 'GRUB_CMDLINE_LINUX="quiet \\\n isolcpus=3"\n')
+
+    assert lists_of_others(host) == (KernelParameter("isolcpus", cores=(2,)),)
+    assert lists_of_others(tree(tmp_path / "empty", {})) == ()
