@@ -83,6 +83,12 @@ def read(out: Path) -> Result:
     )
 
 
+def due_ns(result, direction: int = 0) -> np.ndarray:
+    packets = result.packets[result.packets["direction"] == direction]
+    ticks = (np.sort(packets["due_tsc"]) - result.summary["epoch_tsc"]).astype(np.float64)
+    return ticks * 1e9 / result.summary["clock"]["nominal_tsc_hz"]
+
+
 def assert_sums(summary: dict) -> None:
     """Check the rules that always hold, for each direction and for all."""
     for c in (summary["counters"], *summary["directions"]):

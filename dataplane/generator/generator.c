@@ -145,10 +145,7 @@ static int open_writer(struct generator *g, struct error *error)
 	if (options->record == RECORD_MODE_NONE)
 		return 0;
 	int err = record_writer_create(&config, &g->loop.writer);
-	if (err == -ENOMEM)
-		error_set(error, "--record-ring %" PRIu64 ": no memory for it (MiB); lower it",
-			options->ring_mib);
-	else if (err < 0)
+	if (err < 0)
 		say_no_file(path, err, error);
 	return err;
 }
@@ -310,12 +307,9 @@ static void start(struct generator *g)
 
 static void finish(struct generator *g, uint64_t end_tsc)
 {
-	const struct loop *loop = &g->loop;
-
-	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < loop->n_senders; i++)
-		if (!sender_count_abandoned(
-			    &g->loop.senders[i], loop->n_signals, loop->n_signals_allowed))
-			g->was_interrupted = true;
+	for (uint32_t i = 0; g->stop == LOOP_TIMEOUT && i < g->loop.n_senders; i++)
+		g->was_interrupted |= !sender_count_abandoned(
+			&g->loop.senders[i], g->loop.n_signals, g->loop.n_signals_allowed);
 	for (uint32_t i = 0; i < g->n_directions; i++)
 		measurement_finish(&g->measurements[i], end_tsc);
 	live_ended(g->live, clock_tsc());

@@ -14,6 +14,7 @@ from generator_run import (
     assert_records_agree,
     assert_sums,
     command,
+    due_ns,
     limit_file_size,
     peak_memory_kib,
     read,
@@ -40,12 +41,6 @@ PATIENT = ("--deadline", "20s")
 def memif_pair(folder: Path) -> tuple[str, ...]:
     socket = folder / "t.sock"
     return ("--tx", f"memif:{socket},role=server", "--rx", f"memif:{socket},role=client")
-
-
-def due_ns(result, direction: int = 0) -> np.ndarray:
-    packets = result.packets[result.packets["direction"] == direction]
-    ticks = (np.sort(packets["due_tsc"]) - result.summary["epoch_tsc"]).astype(np.float64)
-    return ticks * 1e9 / result.summary["clock"]["nominal_tsc_hz"]
 
 
 @pytest.mark.parametrize("schedule", ["constant", "jittered", "poisson", "burst:size=8", "step"])
@@ -231,20 +226,6 @@ def test_json_that_does_not_fit_is_a_failure(tmp_path: Path):
     assert done.returncode == 1
     assert b"standard output: No space left" in done.stderr
     assert (tmp_path / "generator.json").is_file()
-
-
-# Of this seed the first gap is 0 ns: a departure at the epoch itself.
-AT_ONCE = ("--schedule", "poisson", "--rate", "20Mpps", "--seed", "22")
-
-
-def test_a_first_packet_that_is_due_at_once_belongs_to_no_warm_up(tmp_path: Path):
-    run(tmp_path, *LOOP, "--warm-up", "0s", "--count", "100", *AT_ONCE)
-
-    result = read(tmp_path)
-    assert_sums(result.summary)
-    assert due_ns(result)[0] < 1
-    assert result.summary["counters"]["due"] == 100
-    assert result.summary["counters"]["cold"] == 0
 
 
 def test_the_path_of_the_folder_may_be_long_and_of_any_bytes(tmp_path: Path):

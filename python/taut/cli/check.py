@@ -65,9 +65,8 @@ def check(
             "experiment"
         )
     with Console(stderr=True).status(f"reading {run}"):
-        analysis = read_analysis(directory)
         judge = judge_soak if is_soak(directory) else judge_run
-        judged = judge(directory, analysis, asked, without_void=without_void)
+        judged = judge(directory, read_analysis(directory), asked, without_void=without_void)
     if as_json:
         json.dump(plain(check_document(str(run), judged, without_void=without_void)), sys.stdout)
         sys.stdout.write("\n")
