@@ -3,13 +3,15 @@
 import io
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from made_soak import SECOND_NS, course, document, row, segment
+from made_soak import SECOND_NS, course, document, latency, row, segment
 from taut.analysis.drift import trend_of
-from taut.analysis.soak import clean_stretch
+from taut.analysis.extrapolation import extrapolate
+from taut.analysis.soak import beyond_of, clean_stretch
 from taut.analysis.soak_judging import judge_rows
 from taut.cli.soak_words import print_soak
 from taut.core.requirement import parse_requirement
@@ -117,6 +119,24 @@ def test_a_clean_stretch_ends_with_a_failure_and_with_a_break() -> None:
     assert (found.longest_ns, found.starts_ns) == (900 * SECOND_NS, 1_200 * SECOND_NS)
     none = clean_stretch(parse_requirement("loss = 0"), [segment([row(lost=1)])])
     assert (none.longest_ns, none.starts_ns) == (0, None)
+
+
+def test_an_extrapolation_is_from_rows_of_one_length_without_what_the_generator_held_up() -> None:
+    rng = random.Random(1)
+    most = [round(rng.gauss(9e6, 1e6)) for _ in range(120)]
+    rows = [row(n, max_ns=10**9) for n in range(120)]
+    rows = [
+        replace(one, on_time=latency(900, max_ns=ns)) for one, ns in zip(rows, most, strict=True)
+    ]
+    short = replace(row(0, every_s=30), on_time=latency(90, max_ns=10**9))
+    lone = replace(row(61), on_time=latency(0))
+
+    found = beyond_of([segment([*rows[:60], lone]), segment([short, *rows[60:]])])
+
+    expected = extrapolate(most, 300 * SECOND_NS, [120 * 3_000 * SECOND_NS], 1)
+    assert found == expected
+    assert found.refused is None
+    assert list(found.levels_ns) == ["100 h"]
 
 
 def noise(rng: random.Random, n: int, persistence: float) -> list[float]:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from made_packets import COLD, DUPLICATE, LATE, ORPHAN, VOID, extra, packet, write_packets
+from made_packets import COLD, DUPLICATE, LATE, ORPHAN, extra, packet, write_packets
 from made_soak import SECOND_NS, row
 from made_soak_run import make_soak_run
-from taut.analysis.soak import beyond_of, soak_document
+from taut.analysis.soak import soak_document
 from taut.experiment.plan import make_plan
 from taut.experiment.soak import plan_soak
 from taut.experiment.spec import parse_spec
@@ -26,12 +26,9 @@ rates = ["100kpps"]
 """
 MS = 1_000_000
 APART_NS = 30 * MS
-"""Packets as far apart are of an episode each, and so is what comes halfway between."""
 
 
-def soaked(
-    folder: Path, packets: list[dict[str, int | None]], max_ns: int
-) -> tuple[RunDirectory, SoakDocument]:
+def soaked(folder: Path, packets: list[dict[str, int | None]], max_ns: int) -> SoakDocument:
     """A soak of one segment with these packets; so long took the slowest of its one row."""
     run = RunDirectory(make_soak_run(folder, [row(max_ns=max_ns)]))
     [trial] = run.trials()
@@ -39,7 +36,7 @@ def soaked(
     soak = plan_soak(make_plan(parse_spec(SPEC)), 3_600 * SECOND_NS)
     document = soak_document(run, soak, None)
     assert document is not None
-    return run, document
+    return document
 
 
 def packets_of(n: int) -> list[dict[str, int | None]]:
@@ -53,15 +50,6 @@ AGAIN = [
 ]
 
 
-def test_what_comes_again_is_no_episode(tmp_path: Path) -> None:
-    packets = packets_of(12)
-    packets[0]["flags"], packets[7]["flags"] = int(COLD), int(VOID)
-
-    run, document = soaked(tmp_path / "run", [*packets, *AGAIN], max_ns=1_110)
-
-    assert beyond_of(run, document).n_episodes == 10
-
-
 COLD_ONE = packet(0, 900_000, flags=COLD)
 
 
@@ -71,7 +59,7 @@ def test_the_slowest_packet_of_a_row_is_found_among_its_own(
 ) -> None:
     packets = packets_of(12)
 
-    _, document = soaked(tmp_path / "run", [*packets, *more], max_ns=1_110)
+    document = soaked(tmp_path / "run", [*packets, *more], max_ns=1_110)
 
     [found] = document.course.segments[0].rows
     assert found == replace(row(max_ns=1_110), max_at_ns=packets[11]["received_ns"])

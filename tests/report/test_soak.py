@@ -50,6 +50,13 @@ def test_a_cause_of_an_hour_is_a_guess_unless_nobody_knows_one() -> None:
 def test_an_extrapolation_says_what_its_interval_is() -> None:
     levels = {"10 h": (40_000_000, 25_000_000, 90_000_000)}
 
-    said = beyond_words(Beyond(None, 60, 2_000_000, 0.1, 1e6, 0.5, levels))
+    said = beyond_words(Beyond(None, 60, 60_000_000_000, 2e6, 1e6, 0.1, 0.5, levels))
 
-    assert "is 40 ms in 10 h (95 % of the fit: 25 ms to 90 ms). From 60 episodes above 2 ms" in said
+    assert "reached once on average is 40 ms in 10 h (95 % of the fit: 25 ms to 90 ms)." in said
+    assert "From the slowest packets of 60 times 60 s (generalised extreme value, shape 0.1" in said
+
+
+def test_an_extrapolation_of_an_older_taut_is_not_told_as_this_one_s() -> None:
+    said = beyond_words(Beyond(None, levels_ns={"10 h": (40_000_000, 25_000_000, 90_000_000)}))
+
+    assert "No extrapolation: that of an older taut was from recorded packets alone" in said

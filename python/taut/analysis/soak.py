@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from taut.analysis.drift import trend_of
-from taut.analysis.extrapolation import episodes_of, extrapolate
+from taut.analysis.extrapolation import extrapolate
 from taut.analysis.soak_judging import judge_rows
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement
@@ -31,7 +31,7 @@ from taut.records.documents.soak import (
 from taut.records.layout import EXTRA_RECORD, PacketFlag
 from taut.records.rows import elapsed, failing
 from taut.records.rundir import RunDirectory, TrialDirectory
-from taut.records.segments import NONE, Kept, merged, read_segments
+from taut.records.segments import Kept, merged, read_segments
 
 _HOUR_NS = 3_600_000_000_000
 _NO_STORIES = 0
@@ -55,7 +55,7 @@ def soak_document(run: RunDirectory, soak: Soak, stopped: str | None) -> SoakDoc
         name=soak.spec.name,
         planned_ns=soak.planned_ns,
         every_ns=soak.every_ns,
-        course=courses[0],
+        course=replace(courses[0], beyond=beyond_of(courses[0].segments)),
         control=courses[1] if courses[1].segments else None,
         verdicts=tuple(judge_rows(soak.requirements, courses[0].segments, soak.n_planned)),
         stopped=stopped,
@@ -219,30 +219,11 @@ def _notes(kept: Sequence[Kept]) -> Iterator[str]:
             yield from (f"segment {i}, row {row.n}: {note}" for note in row.notes)
 
 
-def with_beyond(document: SoakDocument, beyond: Beyond) -> SoakDocument:
-    """Add what is to be expected beyond what was measured."""
-    return replace(document, course=replace(document.course, beyond=beyond))
-
-
-def beyond_of(run: RunDirectory, document: SoakDocument) -> Beyond:
-    """Extrapolate to ten times what was recorded, from packets the generator did not hold up."""
-    starts = {one.start.trial: one for one in document.course.segments}
-    at, late, observed_ns = [NONE], [NONE], 0
-    for trial in run.trials():
-        segment = starts.get(trial.name)
-        if segment is None or not trial.is_whole or not trial.packets.is_file():
-            continue
-        columns = ["flags", "sent_ns", "received_ns"]
-        packets = parquet.read_table(trial.packets, columns=columns).drop_null()
-        flags = packets["flags"].to_numpy()
-        own = (flags & int(PacketFlag.VOID | PacketFlag.COLD | EXTRA_RECORD)) == 0
-        received = packets["received_ns"].to_numpy()[own]
-        latency = received - packets["sent_ns"].to_numpy()[own]
-        slow = latency > (document.course.on_time.percentiles_ns["p99.9"] or 0)
-        at.append(received[slow] - segment.start.warm_up_ns + observed_ns)
-        late.append(latency[slow])
-        observed_ns += segment.measured_ns
-    if not observed_ns:
-        return Beyond("no segment has records of its packets")
-    found = episodes_of(np.concatenate(at), np.concatenate(late))
-    return extrapolate(found, observed_ns, [10 * observed_ns], seed=1)
+def beyond_of(segments: Sequence[Segment]) -> Beyond:
+    """Extrapolate to ten times the rows, from packets that the generator did not hold up."""
+    rows = [row for segment in segments for row in segment.rows]
+    usual_ns = float(np.median([row.end_ns - row.start_ns for row in rows]))
+    found = [row.on_time.max_ns for row in rows if _is_full(row, usual_ns)]
+    maxima = [float(most) for most in found if most is not None]
+    wanted_ns = 10 * len(maxima) * usual_ns
+    return extrapolate(maxima, usual_ns, [wanted_ns], seed=1)

@@ -317,13 +317,12 @@ def _report(
 ) -> SoakDocument | None:
     """Write soak.json, analyse and draw what has records, print; None: the device has no row."""
     # Here, not above: measuring starts without the analysis.
-    from taut.analysis.soak import beyond_of, soak_document, with_beyond
+    from taut.analysis.soak import soak_document
 
     tell("adding up ...")
-    added_up = soak_document(run, soak, stopped)
-    if added_up is None:
+    document = soak_document(run, soak, stopped)
+    if document is None:
         return None
-    document = with_beyond(added_up, beyond_of(run, added_up))
     write_json(run.path / SOAK_FILE, plain_object(document))
 
     def show(report: Path | None) -> None:

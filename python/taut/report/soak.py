@@ -46,6 +46,7 @@ LEGEND = (
     "one measurement; whole-run percentiles are of all packets, merged, and none is a mean of rows."
 )
 BEYOND_TITLE = "Beyond what was measured"
+_OF_EPISODES = "that of an older taut was from recorded packets alone, and could be too low"
 SHOWN_ROWS = 24
 _NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
 _MOST_CAUSES = 4  # told of an hour
@@ -233,16 +234,16 @@ def causes_rows(course: Course) -> list[tuple[str, str]]:
 
 def beyond_words(beyond: Beyond) -> str:
     """Say what is to be expected, or why nothing is said."""
-    if beyond.refused is not None:
-        return f"No extrapolation: {beyond.refused}."
+    if beyond.block_ns is None:
+        return f"No extrapolation: {beyond.refused or _OF_EPISODES}."
     levels = ", ".join(
         f"{format_ns(most)} in {length} (95 % of the fit: {format_ns(low)} to {format_ns(high)})"
         for length, (most, low, high) in beyond.levels_ns.items()
     )
     return (
-        f"Extrapolated, not measured: the slowest packet to be expected is {levels}. From "
-        f"{beyond.n_episodes} episodes above {format_ns(beyond.threshold_ns or 0)} "
-        f"(generalised Pareto, shape {beyond.shape or 0:.2f}); it holds as long as nothing changes."
+        f"Extrapolated, not measured: reached once on average is {levels}. From the slowest "
+        f"packets of {beyond.n_blocks} times {format_ns(beyond.block_ns)} (generalised "
+        f"extreme value, shape {beyond.shape or 0:.2f}); it holds as long as nothing changes."
     )
 
 

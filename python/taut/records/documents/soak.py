@@ -144,14 +144,18 @@ class Beyond:
 
     refused: str | None
     """Why nothing is said; None: something is."""
-    n_episodes: int = 0
-    threshold_ns: int | None = None
-    shape: float | None = None
+    n_blocks: int = 0
+    """Stretches of time of one length, each with the slowest packet that the generator did not hold
+    up."""
+    block_ns: int | None = None
+    location_ns: float | None = None
+    """Of the generalised extreme value distribution of these; a shape above 0 has a heavy tail."""
     scale_ns: float | None = None
+    shape: float | None = None
     p_value: float | None = None
     """Of the fit (Anderson-Darling, by simulation)."""
     levels_ns: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
-    """By length of time: the maximum to be expected, and the ends of its 95 % interval."""
+    """By length of time: what is reached once on average, and the ends of its 95 % interval."""
 
 
 @dataclass(frozen=True)
