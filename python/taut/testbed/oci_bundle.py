@@ -132,8 +132,8 @@ def _config(bundle: Bundle, root: Path, bound: Sequence[Path]) -> JsonObject:
 
 def _mounts(bundle: Bundle, bound: Sequence[Path]) -> Iterator[JsonObject]:
     for inside in bound:
-        source = str(Path(bundle.root or "/", inside).absolute())
-        yield _mount(f"/{inside}", "none", source, "rbind,ro,nosuid,nodev")
+        source = Path(bundle.root or "/", inside).absolute()
+        yield _mount(f"/{inside}", "none", str(source), f"rbind,{_read_only(source)},nosuid,nodev")
     for kind, where, options in _KERNEL_MOUNTS:
         yield _mount(where, kind, kind, options)
     for path, right in _bound(bundle):
@@ -153,9 +153,17 @@ def _bound(bundle: Bundle) -> Iterator[tuple[str, str]]:
     host += [path for name in _ROOT_NAMES if (path := Path("/", name)).is_dir()]
     own = [] if bundle.root is not None else [path for path in host if not path.is_symlink()]
     for path in [*own, *sorted(set(bundle.read))]:
-        yield str(path), "ro"
+        yield str(path), _read_only(path)
     for path in sorted(set(bundle.written)):
         yield str(path), "rw"
+
+
+def _read_only(source: Path) -> str:
+    """`rro` (runc 1.1, crun 1.4, Linux 5.12) is what is mounted below a folder, too.
+
+    Alone it would mean nothing to an older runtime; of a file crun 1.8 fails at it.
+    """
+    return "ro,rro" if source.is_dir() else "ro"
 
 
 def _linux(bundle: Bundle) -> JsonObject:

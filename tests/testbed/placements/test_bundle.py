@@ -49,6 +49,25 @@ def test_it_writes_in_its_own_folders_alone(tmp_path: Path) -> None:
     assert {"/usr", "/opt/rules"} <= bound.keys()
 
 
+@pytest.mark.parametrize("root", [None, "image"])
+def test_what_is_mounted_below_what_it_reads_is_read_only_too(
+    tmp_path: Path, root: str | None
+) -> None:
+    """Of a folder: there is nothing below a file, of which crun 1.8 takes no `rro`."""
+    image, folder, file = (tmp_path / name for name in ("image", "told", "told/file"))
+    for path in (image / "usr", folder):
+        path.mkdir(parents=True)
+    file.touch()
+    bundle = replace(BUNDLE, root=None if root is None else image, read=[folder, file])
+    config = config_of(tmp_path, bundle)
+
+    bound = {m["destination"]: m["options"] for m in config["mounts"] if m["type"] == "none"}
+    for where in ("/usr", str(folder)):
+        assert {"rbind", "ro", "rro"} <= set(bound[where])
+    assert {"ro", "rro"} & set(bound[str(file)]) == {"ro"}
+    assert not {"ro", "rro"} & set(bound["/run/taut/ab12"])
+
+
 def test_a_root_of_ones_own_gets_nothing_of_the_host(tmp_path: Path) -> None:
     image = tmp_path / "image"
     (image / "usr/bin").mkdir(parents=True)

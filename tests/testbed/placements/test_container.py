@@ -93,6 +93,25 @@ def test_it_sees_its_own_folders_and_nothing_of_others(scope: RunScope, tmp_path
     assert said == [str(told), "/usr/lib"]
 
 
+def test_what_is_mounted_below_what_it_reads_is_read_only_too(
+    scope: RunScope, tmp_path: Path
+) -> None:
+    told = tmp_path / "told"
+    below = told / "below"
+    below.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", below], check=True)
+    try:
+        touch = f"for p in {told} {below}; do touch $p/x || true; done"
+        options = ContainerOptions(mounts=(told,))
+        said = said_in(scope, tmp_path, "sh", "-c", touch, options=options)
+
+        assert [line for line in said if "Read-only file system" in line] == said
+        assert len(said) == 2
+        (below / "x").touch()
+    finally:
+        subprocess.run(["umount", below], check=True)
+
+
 def test_its_process_is_the_hosts_to_watch_and_to_stop(scope: RunScope, tmp_path: Path) -> None:
     code = "trap 'echo bye; exit 3' INT; echo on; while :; do sleep 0.1; done"
     with (
