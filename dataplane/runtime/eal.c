@@ -20,12 +20,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define HUGEPAGES "/sys/kernel/mm/hugepages/hugepages-2048kB/"
+#define HUGEPAGES "/sys/kernel/mm/hugepages/hugepages-"
 
 enum {
 	MAX_ARGS = 256,
 	MAX_ARG_LEN = 96, // of those made here; the user's are as long as they are
-	HUGEPAGE_MB = 2,
 };
 
 struct arguments {
@@ -59,7 +58,7 @@ __attribute__((format(printf, 2, 3))) static void add(
 // taking them, no other program of taut counts. -1: this kernel has none.
 static int lock_hugepages(void)
 {
-	int fd = open(HUGEPAGES "free_hugepages", O_RDONLY | O_CLOEXEC);
+	int fd = open(HUGEPAGES "2048kB/free_hugepages", O_RDONLY | O_CLOEXEC);
 
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX);
@@ -79,13 +78,16 @@ static unsigned int read_count(const char *path)
 	return n;
 }
 
-// Pages mapped but not yet touched are counted as free, too.
-static unsigned int free_hugepages(void)
+// Free huge pages of a size. Pages mapped but not yet touched are counted as free, too.
+static unsigned int free_mb(unsigned int page_kb)
 {
-	unsigned int n_free = read_count(HUGEPAGES "free_hugepages");
-	unsigned int n_reserved = read_count(HUGEPAGES "resv_hugepages");
+	char path[128];
 
-	return n_free > n_reserved ? n_free - n_reserved : 0;
+	snprintf(path, sizeof(path), HUGEPAGES "%ukB/free_hugepages", page_kb);
+	unsigned int n_free = read_count(path);
+	snprintf(path, sizeof(path), HUGEPAGES "%ukB/resv_hugepages", page_kb);
+	unsigned int n_reserved = read_count(path);
+	return n_free > n_reserved ? (n_free - n_reserved) * (page_kb >> 10) : 0;
 }
 
 static bool has_extra(const struct eal_config *config, const char *option)
@@ -98,8 +100,9 @@ static bool has_extra(const struct eal_config *config, const char *option)
 
 static bool choose_hugepages(const struct eal_config *config)
 {
-	unsigned int wanted = (config->memory_mb + config->tables_mb) / HUGEPAGE_MB;
-	unsigned int available = free_hugepages();
+	unsigned int wanted_mb = config->memory_mb + config->tables_mb;
+	// Where small ones do not suffice EAL takes a large one.
+	unsigned int available_mb = free_mb(2048) + free_mb(1048576);
 
 	if (has_extra(config, "--no-huge"))
 		return false;
@@ -108,13 +111,12 @@ static bool choose_hugepages(const struct eal_config *config)
 			     "pages, which costs TLB misses: more jitter, lower maximum rate");
 		return false;
 	}
-	if (geteuid() == 0 && available >= wanted)
+	if (geteuid() == 0 && available_mb >= wanted_mb)
 		return true;
 	LOG(WARNING,
-		"memory: %u free 2 MB huge pages of %u wanted%s; running on 4 kB pages, which "
-		"costs "
-		"TLB misses: more jitter, lower maximum rate",
-		available, wanted, geteuid() == 0 ? "" : ", and not root");
+		"memory: %u MB of free huge pages, %u wanted%s; running on 4 kB pages, which costs "
+		"TLB misses: more jitter, lower maximum rate; reserve some by vm.nr_hugepages",
+		available_mb, wanted_mb, geteuid() == 0 ? "" : ", and not root");
 	return false;
 }
 
