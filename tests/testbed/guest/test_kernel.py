@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from taut.core.errors import TautError
+from taut.core.errors import MissingToolError, TautError
 from taut.testbed.guest.kernel import (
     _NEEDED,
     _WHOLE,
@@ -109,6 +109,13 @@ def test_what_was_kept_stays_where_no_new_one_can_be_fetched(
 
     assert (folder / _IMAGE).exists()
     assert (folder / _WHOLE).exists()
+
+
+def test_no_apt_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    with pytest.raises(MissingToolError, match=r"no apt-get, .* fetch one on Debian and copy"):
+        _unpack("linux-image-6.1", tmp_path / "6.1")
 
 
 @pytest.mark.parametrize("tree", ["lib/modules", "usr/lib/modules"])

@@ -205,7 +205,13 @@ def _kept_package(meta: str, cache: Path) -> str | None:
 
 
 def _run(command: Sequence[str], folder: Path) -> None:
-    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    try:
+        ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise MissingToolError(
+            f"guest: no {command[0]}, with which Debian's kernels are fetched; fetch one on Debian "
+            f"and copy {folder.parent}"
+        ) from None
     if ended.returncode != 0:
         said = ended.stderr.strip().splitlines()
         raise TautError(f"guest: {command[0]} {command[1]}: {said[-1] if said else 'failed'}")
