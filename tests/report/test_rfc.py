@@ -68,7 +68,7 @@ def test_throughput_has_a_row_a_size_and_says_why_there_is_none():
 
 
 def test_latency_of_rfc_2544_is_the_average_of_the_tags_that_count():
-    assert table(made_rfc(), "Latency") == (("64 B", "400 kpkt/s", "20 µs", "2 of 2", "2 of 3"),)
+    assert table(made_rfc(), "Latency") == (("64 B", "400 kpkt/s", "20 µs", "100 %", "2 of 3"),)
 
 
 def test_tags_that_were_lost_or_void_are_not_among_those_that_are_averaged():
@@ -77,10 +77,10 @@ def test_tags_that_were_lost_or_void_are_not_among_those_that_are_averaged():
 
     [row] = table(made_rfc("2544", made_row(latency=LatencyFound(4e5, trials))), "Latency")
 
-    assert row[2:] == ("20 µs", "2 of 3", "3 of 3")
+    assert row[2:] == ("20 µs", "67 %", "3 of 3")
     void = made_latency("d", 0, n_tags=0, n_tags_void=1, tags_mean_ns=None)
     some = made_row(latency=LatencyFound(4e5, (*trials, void)))
-    assert table(made_rfc("2544", some), "Latency")[0][2:] == ("20 µs", "2 of 4", "4 of 4")
+    assert table(made_rfc("2544", some), "Latency")[0][2:] == ("20 µs", "50 %", "4 of 4")
 
 
 def test_where_packets_are_not_recorded_there_is_no_number_of_tags():
@@ -93,9 +93,16 @@ def test_where_packets_are_not_recorded_there_is_no_number_of_tags():
 
 @pytest.mark.parametrize("rfc", ["2544", "8219"])
 def test_latency_of_all_packets_says_what_was_lost_and_what_the_generator_was_late_with(rfc):
-    assert table(made_rfc(rfc), "Latency of all packets") == (
-        ("64 B", "400 kpkt/s", "200", "0.5 %", "21 µs", "40 µs", "80 µs", "240 µs"),
+    assert table(made_rfc(rfc), "Latency of all packets on time") == (
+        ("64 B", "400 kpkt/s", "200", "0.5 %", "21 µs", "40 µs", "80 µs", "240 µs", "2 of 3"),
     )
+
+
+def test_of_an_older_taut_nobody_says_how_many_packets_were_void():
+    trials = tuple(replace(made_latency(name, 10_000), void=None) for name in "ab")
+
+    document = made_rfc("2544", made_row(latency=LatencyFound(4e5, trials)))
+    assert table(document, "Latency of all packets on time")[0][3] == "–"
 
 
 def test_latency_of_rfc_8219_is_the_median_with_its_ends():
@@ -108,8 +115,7 @@ def test_latency_of_rfc_8219_is_the_median_with_its_ends():
         "10 µs, 30 µs",
         "60 µs",
         "30 µs, 90 µs",
-        "2 of 2",
-        "2 of 3",
+        "100 %",
     )
     [variation] = table(made_rfc("8219"), "Packet delay variation")
     assert variation[2:] == ("70 µs", "35 µs, 105 µs", "-20 µs", "0 ns", "20 µs")
@@ -119,9 +125,9 @@ def test_where_no_trial_counts_the_numbers_are_marked():
     spoilt = LatencyFound(4e5, (made_latency("a", 10_000, instrument_limited=True),))
     document = made_rfc("2544", made_row(latency=spoilt))
 
-    assert table(document, "Latency") == (("64 B", "400 kpkt/s", "10 µs?", "1 of 1", "0 of 1"),)
-    assert table(document, "Latency of all packets") == (
-        ("64 B", "400 kpkt/s", "100", "0.5 %", "11 µs?", "20 µs?", "40 µs?", "80 µs?"),
+    assert table(document, "Latency") == (("64 B", "400 kpkt/s", "10 µs?", "100 %", "0 of 1"),)
+    assert table(document, "Latency of all packets on time") == (
+        ("64 B", "400 kpkt/s", "100", "0.5 %", "11 µs?", "20 µs?", "40 µs?", "80 µs?", "0 of 1"),
     )
 
 

@@ -81,7 +81,7 @@ def _tags_words(n: int) -> str:
     tail = f"has {n_above:,} above it" if n_above else "is the maximum"
     return (
         f"Of {n:,} tags the 99.9th percentile {tail}, and they meet a tail of one packet in a "
-        "thousand only by chance. Beside it stand percentiles of all packets."
+        "thousand only by chance. Percentiles of all packets are in a table of their own."
     )
 
 
@@ -122,5 +122,5 @@ _MEDIUM = (
 )
 _TAG = (
     "One packet of each trial is the RFC's latency, the average of them its result: it says "
-    "nothing of the tail. Beside it stand percentiles of all packets."
+    "nothing of the tail. Percentiles of all packets are in a table of their own."
 )

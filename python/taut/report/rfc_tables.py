@@ -81,13 +81,16 @@ def _tags(found: LatencyFound) -> str:
     good, _ = shown(found.trials)
     n_back = sum(one.n_tags for one in good)
     n = n_back + sum(one.n_tags_lost + one.n_tags_void for one in good)
-    return f"{n_back:,} of {n:,}" if n else cells.NOTHING
+    return share_words(n_back / n) if n else cells.NOTHING
 
 
 _COUNTED = (
-    "Tags: tagged packets that have a latency, of all; the others were lost, or the generator was "
-    "late with them. Trials: those that count, of all; in the others the generator itself was held "
-    "up. With ?: in all of them, and the numbers may be its own."
+    "Trials: those that count, of all; in the others the generator itself was held up. With ?: in "
+    "all of them, and the numbers may be its own."
+)
+_TAGGED = (
+    "Tags: the share of the tagged packets that have a latency; the others were lost, or the "
+    "generator was late with them."
 )
 
 
@@ -107,7 +110,7 @@ def _latency(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         _of_latency(rows, make),
         "At the throughput (26.2): the average, over the trials, of the latency of one tagged "
         "packet, from the stamp before it is handed over to the stamp behind its receipt: as of "
-        f"a store and forward device, its sending counted in. {_COUNTED}",
+        f"a store and forward device, its sending counted in. {_TAGGED} {_COUNTED}",
     )
 
 
@@ -117,17 +120,16 @@ def _typical(rows: Sequence[RfcOfDevice]) -> Table:
             *_median_and_ends(found, lambda one: one.tags_p50_ns),
             *_median_and_ends(found, lambda one: one.tags_p99_9_ns),
             _tags(found),
-            _trials(found),
         )
 
     return Table(
         "Latency: typical (TL) and worst case (WCL)",
-        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "tags", "trials"),
+        ("frame", "rate", "TL", "its p1, p99", "WCL", "its p1, p99", "tags"),
         _of_latency(rows, make),
         "At the throughput (7.2): median and 99.9th percentile of the tagged packets of each "
         "trial, and of those the median over the trials, with their 1st and 99th percentiles. "
         "Latency is from the stamp before a packet is handed over to the stamp behind its "
-        f"receipt: as of a store and forward device, its sending counted in. {_COUNTED}",
+        f"receipt: as of a store and forward device, its sending counted in. {_TAGGED}",
     )
 
 
@@ -145,6 +147,7 @@ def _all_packets(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         good, mark = shown(found.trials)
         n_lost = sum(one.lost for one in good)
         n_due = n_lost + sum(one.received for one in good)
+        void = [one.void for one in good]
         medians = [
             median_of(good, of)
             for of in (lambda one: one.p50_ns, lambda one: one.p99_ns, lambda one: one.p99_9_ns)
@@ -152,17 +155,19 @@ def _all_packets(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         most = max((one.max_ns for one in good if one.max_ns is not None), default=None)
         return (
             cells.count(n_lost),
-            _share(sum(one.void for one in good), n_due),
+            cells.NOTHING if None in void else _share(sum(filter(None, void)), n_due),
             *(marked(cells.time(ns), mark) for ns in (*medians, most)),
+            _trials(found),
         )
 
     return Table(
-        "Latency of all packets",
-        ("frame", "rate", "lost", "void", "p50", "p99", "p99.9", "max"),
+        "Latency of all packets on time",
+        ("frame", "rate", "lost", "void", "p50", "p99", "p99.9", "max", "trials"),
         _of_latency(rows, make),
         "Of the same trials, beyond what the RFC asks for: the median over the trials of each "
         "percentile, exactly, and the highest maximum. Lost: with what was refused. Void: packets "
-        "that the generator was late with, lost or not; they are in no latency.",
+        "that the generator was late with, lost or not; they are in no latency. With –, an older "
+        f"taut left them in all of these tables. {_COUNTED}",
     )
 
 
@@ -186,8 +191,9 @@ def _variation(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         ("frame", "rate", "PDV", "its p1, p99", "IPDV min", "median", "max"),
         _of_latency(rows, make) if document.rfc == "8219" else (),
         "Of all packets of the latency trials (7.3), without void ones: PDV is the 99.9th "
-        "percentile of latency less its minimum, IPDV the difference of two packets sent one after "
-        "the other. Medians over the trials that count, of PDV with the 1st and 99th percentiles.",
+        "percentile of latency less the minimum of all, IPDV the difference of two packets sent "
+        "one after the other. Medians over the trials that count, of PDV with the 1st and 99th "
+        "percentiles.",
     )
 
 

@@ -89,7 +89,7 @@ class LatencyTrial:
     p99_9_ns: int | None = None
     max_ns: int | None = None
     pdv_p99_9_ns: int | None = None
-    """RFC 5481 4.2: the 99.9th percentile less the minimum."""
+    """RFC 5481 4.2: the 99.9th percentile less the minimum, which is of all packets."""
     ipdv_min_ns: int | None = None
     ipdv_p50_ns: int | None = None
     ipdv_max_ns: int | None = None
@@ -105,8 +105,8 @@ class LatencyTrial:
     """RFC 4737 5.3: how many packets are n-reordered, n from 1."""
     n_tags_void: int = 0
     """Tagged packets that the generator was late with, which are in no figure of the tags."""
-    void: int = 0
-    """All packets that the generator was late with."""
+    void: int | None = None
+    """All packets that the generator was late with; None: by a taut that did not leave them out."""
 
 
 @dataclass(frozen=True)
