@@ -1,5 +1,7 @@
 """When packets were lost after an overload, and for how long a restarted device sent none."""
 
+import tracemalloc
+
 import pytest
 
 from made_rows import extras, row, write_rows
@@ -130,3 +132,15 @@ def test_where_nothing_came_there_is_no_time_either(tmp_path, flags):
     rows = [row(n, 10 * n, None, flags=flags) for n in range(10)]
 
     assert read_silence(write_rows(tmp_path, rows)).longest_ns is None
+
+
+def test_what_is_lost_takes_little_memory(tmp_path):
+    n = 200_000
+    path = write_rows(tmp_path, [row(at, 10 * at, None) for at in range(n)])
+
+    tracemalloc.start()
+    read_silence(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 150 * n
