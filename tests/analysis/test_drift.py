@@ -50,3 +50,13 @@ def test_the_correction_only_makes_a_claim_harder(n: int) -> None:
         p_value = trend_of("p50", [float(at) for at in range(n)], values.tolist()).p_value
         assert p_value is not None
         assert p_value >= original_test(values).p
+
+
+def test_very_many_rows_are_taken_by_medians_of_neighbours() -> None:
+    """Every two of a day of rows of a second are 60 GB."""
+    rows = [float(at) for at in range(86_400)]
+
+    found = trend_of("p50", [at / 3_600 for at in rows], rows)
+
+    assert (found.n_rows, found.verdict) == (86_400, "increasing")
+    assert found.per_hour == pytest.approx(3_600)

@@ -10,8 +10,7 @@ block is so many rows that the fitted shape is that of longer blocks, too. Nothi
 - the maxima drift (Mann-Kendall),
 - they are of two kinds: two bands with nothing between, no such distribution fits
   (Anderson-Darling), or the shape never settles,
-- the largest ones stand at one value, as where a ring is full or something times out,
-- more than ten times the observed time is asked for.
+- the largest ones stand at one value, as where a ring is full or something times out.
 
 It is never a measurement. It holds as long as nothing changes, which no measurement can promise.
 """
@@ -28,7 +27,8 @@ from taut.core.units import digits_of, format_ns
 from taut.records.documents.soak import Beyond
 
 LEAST_BLOCKS = 50
-MOST_TIMES = 10.0
+_TIMES = 10
+"""How many times the measured time is looked at."""
 
 _ROWS = (1, 2, 4, 8)
 """Of a block: the lengths that are tried."""
@@ -49,17 +49,14 @@ Reals = npt.NDArray[np.float64]
 def extrapolate(
     maxima_ns: Sequence[float],
     row_ns: float,
-    wanted_ns: Sequence[float],
     seed: int,
     n_simulated: int = N_SIMULATED,
 ) -> Beyond:
-    """Say what is reached once on average in each wanted time, or why nothing is said.
+    """Say what is reached once on average in ten times their time, or why nothing is said.
 
     `maxima_ns` are those of rows of `row_ns` each, in order of time.
     """
     n = len(maxima_ns)
-    if any(wanted > MOST_TIMES * n * row_ns for wanted in wanted_ns):
-        return Beyond(f"more than {MOST_TIMES:g} times the observed time is asked for")
     if n < LEAST_BLOCKS:
         return Beyond(f"{n} rows; {LEAST_BLOCKS} are needed", n_blocks=n)
     rows = np.asarray(maxima_ns, np.float64)
@@ -68,7 +65,7 @@ def extrapolate(
     n_rows = _settled(rows)
     if n_rows is None:
         return Beyond("the shape changes with the length of a block: it has a knee", n_blocks=n)
-    maxima, block_ns = _blocks(rows, n_rows), n_rows * row_ns
+    maxima, block_ns, wanted_ns = _blocks(rows, n_rows), n_rows * row_ns, _TIMES * n * row_ns
     fit = _fit(maxima)
     again = _drawn(fit, seed, n_simulated, len(maxima))
     fits = _fit(again)
@@ -89,10 +86,7 @@ def extrapolate(
         shape=float(fit.shape[0]),
         scale_ns=float(fit.scale[0]),
         p_value=p,
-        levels_ns={
-            f"{digits_of(wanted / _HOUR_NS)} h": _level(fit, fits, block_ns / wanted)
-            for wanted in wanted_ns
-        },
+        levels_ns={f"{digits_of(wanted_ns / _HOUR_NS)} h": _level(fit, fits, block_ns / wanted_ns)},
     )
 
 

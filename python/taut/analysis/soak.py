@@ -114,6 +114,10 @@ def _is_full(row: Row, usual_ns: float) -> bool:
     return row.end_ns - row.start_ns >= _SHORT * usual_ns
 
 
+def _is_long(row: Row, usual_ns: float) -> bool:
+    return _SHORT * (row.end_ns - row.start_ns) > usual_ns
+
+
 def clean_stretch(rule: Requirement, segments: Sequence[Segment]) -> Clean:
     """Find the longest stretch of rows without a failure; a break of the soak ends a stretch."""
     longest_ns, starts_ns, n_clean, n_rows = 0, None, 0, 0
@@ -223,7 +227,8 @@ def beyond_of(segments: Sequence[Segment]) -> Beyond:
     """Extrapolate to ten times the rows, from packets that the generator did not hold up."""
     rows = [row for segment in segments for row in segment.rows]
     usual_ns = float(np.median([row.end_ns - row.start_ns for row in rows]))
-    found = [row.on_time.max_ns for row in rows if _is_full(row, usual_ns)]
+    # Where a soak went on with another --every, only rows of one length are alike.
+    alike = [row for row in rows if _is_full(row, usual_ns) and not _is_long(row, usual_ns)]
+    found = [row.on_time.max_ns for row in alike]
     maxima = [float(most) for most in found if most is not None]
-    wanted_ns = 10 * len(maxima) * usual_ns
-    return extrapolate(maxima, usual_ns, [wanted_ns], seed=1)
+    return extrapolate(maxima, usual_ns, seed=1)
