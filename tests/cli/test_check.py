@@ -121,6 +121,7 @@ def test_a_soak_without_a_finished_trial_is_judged(n_slow, status, verdict, tmp_
 
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [f"{verdict} of 1 requirements.", "eager"]
+    assert not (run / "results.json").exists()  # Its first trial may still be running.
 
 
 def test_a_soak_is_as_long_as_it_measured(tmp_path, capsys):

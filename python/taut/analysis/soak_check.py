@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from taut.analysis.judging import Judged, judge_run
+from taut.analysis.pairing import read_analysis
 from taut.analysis.proof import Verdict
 from taut.analysis.soak_judging import judge_rows
 from taut.core.errors import InputError
 from taut.core.requirement import Requirement
 from taut.records.documents.json_form import parse, read_json
 from taut.records.documents.load import Device, Load
-from taut.records.documents.results import Analysis, TrialResult
+from taut.records.documents.results import Analysis, EpisodeThreshold, TrialResult
 from taut.records.documents.soak import SOAK_FILE, SOAK_FOLDER, Row, Segment, SoakDocument
 from taut.records.documents.trial import FAILED
 from taut.records.rows import failing, refused
@@ -26,6 +27,13 @@ from taut.records.segments import read_segments
 def is_soak(run: RunDirectory) -> bool:
     """Whether a run is one trial for hours, in rows."""
     return (run.path / SOAK_FOLDER).is_dir()
+
+
+def analysis_of(run: RunDirectory) -> Analysis:
+    """Read or make a run's analysis; before the first trial of a soak has ended, none is kept."""
+    if run.trials():
+        return read_analysis(run)
+    return Analysis("", (), EpisodeThreshold(0, 0), {}, n_failed=0)
 
 
 def judge_soak(

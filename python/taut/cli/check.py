@@ -48,8 +48,7 @@ def check(
     from rich.console import Console
 
     from taut.analysis.judging import judge_run, refuse_not_shown, to_judge
-    from taut.analysis.pairing import read_analysis
-    from taut.analysis.soak_check import is_soak, judge_soak
+    from taut.analysis.soak_check import analysis_of, is_soak, judge_soak
     from taut.records.documents.json_form import plain
     from taut.records.rundir import RunDirectory
     from taut.report.requirements import check_document, junit_xml, print_requirements
@@ -66,7 +65,7 @@ def check(
         )
     with Console(stderr=True).status(f"reading {run}"):
         judge = judge_soak if is_soak(directory) else judge_run
-        judged = judge(directory, read_analysis(directory), asked, without_void=without_void)
+        judged = judge(directory, analysis_of(directory), asked, without_void=without_void)
     if as_json:
         json.dump(plain(check_document(str(run), judged, without_void=without_void)), sys.stdout)
         sys.stdout.write("\n")
