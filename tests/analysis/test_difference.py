@@ -10,13 +10,14 @@ from taut.records.documents.json_form import plain
 from taut.records.documents.results import WITHOUT_VOID
 
 
-def repetition(values):
+def repetition(values, warm=None):
     summary = summary_of(np.sort(values), np.ones(len(values), np.int64))
     block = plain(summary.figures())
     return made_result(
         latency_ns=block,
         latency_without_void_ns=block,
         unsupported_percentiles=summary.unsupported(),
+        warm=warm or {},
     )
 
 
@@ -138,6 +139,14 @@ def test_values_are_medians_of_the_repetitions_and_extremes_of_all():
     assert side_of("min", trials).value_ns == 100
     assert side_of("max", trials).value_ns == 920
     assert side_of("p50", trials, WITHOUT_VOID).repetitions_ns == [110, 210, 910]
+
+
+def test_a_repetition_that_is_void_as_a_whole_says_nothing_of_losses():
+    some = np.array([100, 110, 120])
+    lossy = [repetition(some, {"due": 5, "lost": 2, "void": 0}) for _ in range(4)]
+    void = [repetition(some, {"due": 5, "void": 5}) for _ in range(6)]
+
+    assert side_of("p50", [*lossy, *void], WITHOUT_VOID).gone == 0.4
 
 
 @pytest.mark.parametrize(

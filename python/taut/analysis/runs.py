@@ -52,8 +52,10 @@ def gone_of(results: Sequence[TrialResult], population: Packets = WITH_VOID) -> 
     """Give the median share over some runs, those of which nothing came back among them.
 
     These are in no rank. Where they are fewer than half, what is claimed is of the others alone.
+    Without void packets, runs that the generator was late with as a whole say nothing of losses.
     """
-    return median(share_gone(result, population) for result in results)
+    told = [one for one in results if population == WITH_VOID or one.measured.warm.on_time]
+    return median([share_gone(one, population) for one in told] or [0.0])
 
 
 def gone_apart(first: float, second: float, name: str) -> tuple[float, float] | None:
