@@ -138,3 +138,7 @@ def test_each_experiment_is_found_by_its_name():
 )
 def test_a_time_of_many_digits_is_written_in_full(ns: int, words: str) -> None:
     assert micros(ns) == words
+
+
+def test_a_time_just_above_a_goal_is_not_written_as_the_goal() -> None:
+    assert micros(100_400, 4) == "100.4"

@@ -15,10 +15,10 @@ DID_IT = "did it?"
 """The last column of a table of shapes: yes, no or not run."""
 
 
-def micros(ns: float) -> str:
-    """Write a time in µs without its unit: three digits, or every one before the point."""
-    us = ns / 1000
-    return f"{us:.0f}" if us >= 999.5 else f"{us:.3g}"
+def micros(ns: float, n_digits: int = 3) -> str:
+    """Write a time in µs without its unit: so many digits, or every one before the point."""
+    text = f"{ns / 1000:.{n_digits}g}"
+    return text if "e" not in text else f"{ns / 1000:.0f}"
 
 
 @dataclass(frozen=True)

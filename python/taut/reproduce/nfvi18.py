@@ -246,14 +246,14 @@ def _by_depth(variants: Variants) -> Section:
 
 def _most(variants: Variants, row: Row, pps: float, state: str) -> str:
     most = on_time(find_row(variants, row.device, state, pps=pps)).max_ns
-    return NOT_RUN if most is None else micros(most)
+    return NOT_RUN if most is None else micros(most, 4)
 
 
 def _goal(variants: Variants) -> Judged:
     """Look at the worst maximum of those that poll."""
     rows = (find_row(variants, d, TRIMMED, pps=pps) for d, pps in product(POLLING, RATES_PPS))
     worst = [ns for row in rows for ns in [on_time(row).max_ns] if ns is not None]
-    return (f"{micros(max(worst))} µs", max(worst) <= GOAL_NS) if worst else None
+    return (f"{micros(max(worst), 4)} µs", max(worst) <= GOAL_NS) if worst else None
 
 
 def _reduction(variants: Variants) -> Judged:

@@ -303,7 +303,7 @@ def _soak(rows: Variants) -> Section:
     for row in sorted(rows, key=lambda row: row.device.driver == LOOPBACK):
         what = "no device, the control" if row.is_floor else f"{row.device.dut}, {row.device.host}"
         cells = (figures.value_ns("max") for figures in (row.latency, on_time(row)))
-        worst = (NOT_RUN if ns is None else f"{micros(ns)} µs" for ns in cells)
+        worst = (NOT_RUN if ns is None else f"{micros(ns, 4)} µs" for ns in cells)
         lines.append((what, *worst, f"{row.lost:,} of {row.sent:,}"))
     columns = ("soak", "max", "on time", "lost")
     return Section(f"{_PAPER}: the soak", columns, tuple(lines), _SOAK_NOTE)
