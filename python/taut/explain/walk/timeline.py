@@ -262,7 +262,7 @@ class _Walk:
             self._off.leave(previous >> 32, not is_in_call and not may_fault, thread)
 
     def _end_fault(self, t: int) -> None:
-        """End a page fault that no gap ends, once the longest that is told as it has passed."""
+        """End a page fault that no gap ends, when as much of it has passed as is told at most."""
         most = self._watched.fault_most_ns
         if most is not None and self._open and self._open[0].level == FAULT:
             if t <= self._open[0].since + most:
