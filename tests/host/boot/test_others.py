@@ -8,7 +8,7 @@ import pytest
 
 from check_rows import BY_ID
 from host_threads import KERNEL, thread_files
-from host_tree import TreeWriter, put, tree
+from host_tree import TreeWriter, tree
 from taut.core.cpus import CpuSet
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
@@ -23,9 +23,18 @@ from taut.host.boot.wish import BootWish
 from taut.host.boot_files import boot_files, placements
 from taut.host.check import Profile
 from taut.host.host import Host
+from taut.host.journal import Journal
+from taut.host.undo import undo
 
 CPU = "/sys/devices/system/cpu"
 GRUB, ENTRY = "/etc/default/grub", "/boot/loader/entries/a.conf"
+IMAGE, TUNED = "/etc/default/grub.d/50-cloudimg-settings.cfg", "/etc/tuned/bootcmdline"
+CLOUD = 'GRUB_CMDLINE_LINUX_DEFAULT="console=ttyS0'
+# As tuned leaves it.
+PATCHED = (
+    'GRUB_CMDLINE_LINUX_DEFAULT="'
+    '${GRUB_CMDLINE_LINUX_DEFAULT:+$GRUB_CMDLINE_LINUX_DEFAULT }\\$tuned_params"\n'
+)
 CHECKS = [BY_ID[name] for name in ("K04", "K05", "K06", "K08", "K12", "K20")]
 ONLINE = tuple(range(8))
 MACHINE = {
@@ -116,6 +125,30 @@ def test_what_taut_alone_set_apart_is_free_again(form: str, tmp_path: Path) -> N
         assert "isolcpus=domain,managed_irq,3 nohz_full=3 rcu_nocbs=3 irqaffinity=0-2,4-7" in now
 
 
+@pytest.mark.parametrize("form", ["grub", "bls"])
+def test_what_is_taken_back_is_free_before_the_reboot(form: str, tmp_path: Path) -> None:
+    sources = {"grub": {GRUB: 'GRUB_CMDLINE_LINUX="ro"\n'}, "bls": {ENTRY: "options ro\n"}}[form]
+    host = tree(tmp_path, MACHINE | {"/proc/cmdline": "ro\n"} | sources)
+    line = line_of(host, (2, 3))
+    apply(host, (2, 3), form)
+    tree(tmp_path, booted(line, "2-3"))
+    journal = Journal(host)
+    with journal.locked():
+        assert undo(host, TreeWriter(host), journal, only_files=True).is_good
+
+    now = line_of(host, (6, 7))
+
+    assert now == line.replace("2-3", "6-7").replace("0-1,4-7", "0-5")
+
+
+def test_what_its_owner_took_out_is_free_before_the_reboot(tmp_path: Path) -> None:
+    theirs = {GRUB: 'GRUB_CMDLINE_LINUX="quiet"\n'}
+    host = tree(tmp_path, MACHINE | booted(THEIRS, "2-7") | theirs)
+
+    line = "isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1,4-7"
+    assert line_of(host, (2, 3)) == line
+
+
 def test_a_drop_in_without_a_journal_is_tauts(tmp_path: Path) -> None:
     host = tree(tmp_path, MACHINE | {"/proc/cmdline": "ro\n"})
     drop_in = files(host, (2, 3), "grub")["grub"]
@@ -183,9 +216,38 @@ def test_one_core_is_left_beside_those_of_others(tmp_path: Path) -> None:
         merged([DOMAIN], "isolcpus=0-5", tmp_path)
 
 
-def test_a_script_that_is_no_command_line_is_left_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("files", "cores"),
+    [
+        ({}, {2}),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="quiet"\n'}, set()),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="isolcpus=3"\n'}, {3}),
+        ({GRUB: f'GRUB_TIMEOUT=0\n{CLOUD}"\n', IMAGE: f'{CLOUD} isolcpus=3"\n'}, {3}),
+        ({KERNEL_INSTALL: "ro\n"}, set()),
+        ({KERNEL_INSTALL: "isolcpus=4\n", ENTRY: "options isolcpus=3\n"}, {3, 4}),
+        ({ENTRY: "options ro $tuned_params\n", TUNED: 'TUNED_BOOT_CMDLINE="isolcpus=3"\n'}, {3}),
+        ({GRUB: PATCHED, TUNED: "# isolcpus=5\nTUNED_BOOT_CMDLINE=\n"}, set()),
+        # Where more counts than is read there, what was booted may as well.
+        ({ENTRY: "options isolcpus=3 $kernelopts\n"}, {2, 3}),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="isolcpus=$MINE"\n'}, {2}),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="$(cat /etc/mine)"\n'}, {2}),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="quiet \\\n isolcpus=3"\n'}, {2}),
+    ],
+)
+def test_lists_are_read_where_the_next_boot_takes_them(
+    files: dict[str, str], cores: set[int], tmp_path: Path
+) -> None:
+    host = tree(tmp_path, {f"{CPU}/possible": "0-7\n", "/proc/cmdline": "isolcpus=2\n"} | files)
+
+    assert {core for each in lists_of_others(host) for core in each.cores} == cores
+
+
+def test_a_machine_that_tells_nothing_has_none(tmp_path: Path) -> None:
+    assert lists_of_others(tree(tmp_path, {})) == ()
+
+
+def test_an_entry_that_may_not_be_read_may_have_what_was_booted(tmp_path: Path) -> None:
     host = tree(tmp_path, {f"{CPU}/possible": "0-7\n", "/proc/cmdline": "isolcpus=2\n"})
-    put(tmp_path, GRUB, 'GRUB_CMDLINE_LINUX="quiet \\\n isolcpus=3"\n')
+    (tmp_path / ENTRY.lstrip("/")).mkdir(parents=True)  # Root would read what denies us.
 
     assert lists_of_others(host) == (KernelParameter("isolcpus", cores=(2,)),)
-    assert lists_of_others(tree(tmp_path / "empty", {})) == ()

@@ -1,15 +1,17 @@
-"""Lists of cores that the command line has from others than taut: they hold beside its own.
+"""Lists of cores that others than taut gave the next boot's command line: they hold beside ours.
 
 What taut placed does not count, for this boot or an earlier one: else no list would ever shrink.
+Nor does what was booted, where files tell all of the next boot's: it may be taken back since.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from taut.core.errors import InputError
 from taut.host.boot.bls import PATH as KERNEL_INSTALL
 from taut.host.boot.command_line import LISTS, set_apart
-from taut.host.boot.entries import is_boot_entry
+from taut.host.boot.entries import ENTRIES, is_boot_entry
 from taut.host.boot.grub import PATH as GRUB
 from taut.host.boot.grub import placed_line as grub_line
 from taut.host.boot.item import KernelParameter
@@ -27,9 +29,18 @@ from taut.host.kernel_parameters.cpu_list import parse_kernel_cpu_list
 from taut.host.kernel_parameters.values import split_flags
 from taut.host.settings.placed_file import PlacedFile
 from taut.host.situation import Situation
+from taut.host.view import NOHZ_FULL
 
 # GRUB's own files still say what a drop-in of taut's takes out.
 _GRUB_FILES = ("/etc/default/grub", "/etc/default/grub.d/*.cfg")
+# What tuned adds to them, and to entries, as $tuned_params.
+_BY_TUNED = "/etc/tuned/bootcmdline"
+# A line that has more than is read here: $kernelopts of entries, what a script finds out.
+_HAS_MORE = re.compile(
+    r"^\s*(?:options\s|(?:export\s+)?GRUB_CMDLINE_LINUX)"
+    r".*(?:`|\$(?!\{?(?:GRUB_CMDLINE_LINUX|tuned_params)))",
+    re.MULTILINE,
+)
 _POSSIBLE = "/sys/devices/system/cpu/possible"
 
 
@@ -39,15 +50,18 @@ def lists_of_others(host: Host) -> tuple[KernelParameter, ...]:
     Of files that taut replaced, the journal has the texts of before.
     """
     ours, replaced = _placed(host)
-    found = _lists(host, "/proc/cmdline", KERNEL_INSTALL) - ours | replaced
-    grub = [path for pattern in _GRUB_FILES for path in host.paths(pattern) if path != GRUB]
+    grub = [path for path in _paths(host, *_GRUB_FILES) if path != GRUB]
+    entries = _paths(host, KERNEL_INSTALL, *ENTRIES)
+    tell_all = all(_tells_all(host, path) for path in (*grub, *entries))
+    booted = () if tell_all and (grub or entries) else ("/proc/cmdline",)
+    found = _lists(host, *entries, _BY_TUNED, *booted) - ours | replaced
     return _read(host, found | _lists(host, *grub))
 
 
 def at_next_boot(host: Host, situation: Situation) -> Situation:
-    """Give the situation with the cores that others set apart at boot, and no more taut's own."""
-    ours, others = set_apart(_read(host, _placed(host)[0])), set_apart(lists_of_others(host))
-    apart = set(situation.apart) - ours | others
+    """Give the situation with the cores that others set apart at boot, in place of this boot's."""
+    booted = {*host.isolated_cores(), *host.cores(NOHZ_FULL)}
+    apart = set(situation.apart) - booted | set_apart(lists_of_others(host))
     return replace(situation, apart=tuple(sorted(apart)))
 
 
@@ -83,6 +97,20 @@ def _entries(host: Host) -> list[Entry]:
 
 def _of(entry: Entry, text: str | None) -> set[Parameter]:
     return _lists_in(_line(entry.setting.name, text or ""))
+
+
+def _paths(host: Host, *patterns: str) -> list[str]:
+    return [path for pattern in patterns for path in host.paths(pattern)]
+
+
+def _tells_all(host: Host, path: str) -> bool:
+    """Whether a file can be read, and what its command line is made of stands in it."""
+    text = host.read(path)
+    try:
+        command_line_of_file(text or "")
+    except InputError:
+        return False
+    return text is not None and not _HAS_MORE.search(text)
 
 
 def _lists(host: Host, *paths: str) -> set[Parameter]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from taut.core.errors import InputError
 
 _WORDS = re.compile(r'(?:"[^"]*(?:"|$)|[^\s"])+')
-_GRUB = re.compile(r"^\s*(?:export\s+)?GRUB_CMDLINE_LINUX(?:_DEFAULT)?\+?=(.*)$")
+_ASSIGNED = re.compile(
+    r"^\s*(?:export\s+)?(?:GRUB_CMDLINE_LINUX(?:_DEFAULT)?|TUNED_BOOT_CMDLINE)\+?=(.*)$"
+)
 _BOOT_ENTRY = re.compile(r"^options\s+(.*)$")
 # Far more than any kernel keeps: such a file is no command line.
 _MAX_CHARACTERS = 65536
@@ -35,14 +37,14 @@ def parse_command_line(text: str) -> list[Parameter]:
 
 
 def command_line_of_file(text: str) -> str:
-    """Take the command line out of a file: /proc/cmdline, /etc/default/grub or a boot entry."""
+    """Take it out of a file: /proc/cmdline, a boot entry, or what GRUB and tuned make it of."""
     if len(text) > _MAX_CHARACTERS or "\0" in text.strip("\0"):
         raise InputError("is no command line; give a file like /proc/cmdline or /etc/default/grub")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    grub = [found[1] for line in lines if (found := _GRUB.match(line))]
+    assigned = [found[1] for line in lines if (found := _ASSIGNED.match(line))]
     entries = [found[1] for line in lines if (found := _BOOT_ENTRY.match(line))]
-    if grub:
-        return " ".join(map(_unquoted, grub))
+    if assigned:
+        return " ".join(map(_unquoted, assigned))
     return " ".join(entries or lines)
 
 
