@@ -30,30 +30,32 @@ def refuse_partition(host: Host) -> None:
         raise InputError(f"cores {made[0]} are set apart: {WHY_BY_NAME}; `taut host undo` first")
 
 
+def partitioned(host: Host) -> set[int]:
+    """Give the cores of the partition that an apply in force made; none: there is none."""
+    made = [e.wanted for e in _in_force(host) if isinstance(e.setting, CpusetPartition)]
+    return {core for cores in made for core in cores_in(cores) or ()}
+
+
 def _by_journal(host: Host) -> set[int]:
     """Give the cores of a cpuset partition; without cpusets, those that threads were moved off.
 
     A thread moved off some cores may still use the others: cores that no moved thread may use are
     set apart.
     """
-    entries = _in_force(host)
-    apart: set[int] = set()
-    for entry in entries:
-        if isinstance(entry.setting, CpusetPartition):
-            apart |= set(cores_in(entry.wanted) or ())
-    if apart:
+    if apart := partitioned(host):
         return apart
-    left = [cores_in(e.wanted) for e in entries if isinstance(e.setting, ThreadAffinity)]
+    left = [cores_in(e.wanted) for e in _in_force(host) if isinstance(e.setting, ThreadAffinity)]
     if not left or any(cores is None for cores in left):
         return set()
     return set(host.online_cores()).difference(*(cores or () for cores in left))
 
 
 def _in_force(host: Host) -> list[Entry]:
-    """Give what an apply of this boot changed and has not taken back."""
+    """Give what applies of this boot changed and did not take back; of a setting the last one's."""
     try:
         entries = Journal(host).load().entries
     except (InputError, OSError):
         return []  # another machine's journal, or not readable: apply and undo say so
     here = boot_id(host)
-    return [entry for entry in entries if entry.boot == here and not entry.refusal]
+    ours = [entry for entry in entries if entry.boot == here and not entry.refusal]
+    return list({entry.setting: entry for entry in ours}.values())

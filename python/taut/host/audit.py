@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.core.errors import InputError
 from taut.core.words import nearest
+from taut.host.apart import partitioned
 from taut.host.check import Finding, Remedy, Severity, State
 from taut.host.checks import CHECKS
 from taut.host.guests import runs_guests
@@ -95,7 +96,7 @@ def find_situation(
         machine=machine,
         online=online,
         cores=cores,
-        apart=tuple(sorted({core for alone in isolations for core in alone})),
+        apart=_apart(host, isolations),
         processes=polling.processes,
         interfaces=tuple(interfaces) if interfaces is not None else _interfaces(host),
         are_for_guests=are_for_guests,
@@ -216,6 +217,12 @@ def _isolations(host: Host) -> tuple[CpuSet, CpuSet]:
     """Give the isolated cores, and those without a tick."""
     found = isolated(host)
     return found.cores if found else (), host.cores(NOHZ_FULL)
+
+
+def _apart(host: Host, isolations: Iterable[CpuSet]) -> CpuSet:
+    """Give the cores set apart, without those that only an apply did: the next names all."""
+    ours = partitioned(host).difference(host.isolated_cores(), host.cores(NOHZ_FULL))
+    return tuple(sorted({core for alone in isolations for core in alone} - ours))
 
 
 def _poll_cores(

@@ -65,7 +65,7 @@ class Situation:
     cores: CpuSet
     """Cores that poll, or should; empty where nobody named any and none is isolated."""
     apart: CpuSet = ()
-    """Cores that are isolated or have no tick, whoever they are for."""
+    """Cores that are isolated or have no tick, whoever they are for, but not by an apply alone."""
     processes: tuple[int, ...] = ()
     """Processes that poll on these cores: DPDK programs, taut's or others."""
     interfaces: tuple[str, ...] = ()
