@@ -10,7 +10,7 @@ from taut.testbed.owner import HugepageGrant, owner_of, process_start_time, read
 
 
 def test_an_owner_reads_back(tmp_path: Path) -> None:
-    grant = HugepageGrant("/x", 0, 64, None)
+    grant = HugepageGrant("/x", 0, 64, None, by_node={"/y": 30, "/z": 34})
     owner = replace(
         owner_of("ab12", os.getpid()), hugepages=(grant,), temporary=(str(tmp_path / "t"),)
     )

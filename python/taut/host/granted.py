@@ -76,7 +76,7 @@ def _added_since(host: Host, entry: Entry) -> int:
         return 0
     granted = sum(grant.added or 0 for grant in _grants(host) if grant.before >= put)
     extra = (now or 0) - put
-    # They come from all nodes in turn: nobody knows how many from one.
+    # One node may have given none of them, or all.
     is_explained = 0 <= extra <= granted if "/node/" in name else extra == granted
     return extra if is_explained else 0
 

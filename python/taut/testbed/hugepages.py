@@ -5,7 +5,8 @@ them, maybe another run whose program is just about to map them. Nor are pages g
 count is not what runs have made of it: then an administrator has set it, and it is theirs.
 
 Where there are several NUMA nodes, the node that wants the pages is asked first. The count is that
-of all nodes even so: what one node lacks comes from the others, and goes back there.
+of all nodes even so: what one node lacks comes from the others, and goes back there. After a death
+amid a change, when it was not noted which gave what, all nodes take back alike.
 """
 
 import os
@@ -69,11 +70,13 @@ def plan_grant(
 
 def take(grant: HugepageGrant) -> HugepageGrant:
     """Ask the kernel for the pages; memory may be too fragmented for all of them."""
-    path = Path(grant.path)
-    _change_near(grant, grant.asked)
-    path.write_text(f"{grant.before + grant.asked}\n", encoding="ascii")
+    path, before = Path(grant.path), _read_nodes(grant)
+    if grant.near is not None:
+        _change(Path(grant.near), grant.asked)
+    path.write_text(f"{grant.before + grant.asked}\n", encoding="ascii")  # the others, for the rest
     added = max(0, _read(path) - grant.before)
-    return replace(grant, added=added)
+    gave = {node: max(0, count - before[node]) for node, count in _read_nodes(grant).items()}
+    return replace(grant, added=added, by_node=gave)
 
 
 def settle(grant: HugepageGrant) -> HugepageGrant:
@@ -85,7 +88,9 @@ def settle(grant: HugepageGrant) -> HugepageGrant:
     if grant.added is not None:
         return grant
     above = _read(Path(grant.path)) - grant.before
-    return replace(grant, added=max(0, min(grant.asked, above)))
+    # Of a return that gave some back, nobody knows which.
+    by_node = grant.by_node if above == grant.asked else None
+    return replace(grant, added=max(0, min(grant.asked, above)), by_node=by_node)
 
 
 def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
@@ -106,15 +111,21 @@ def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> H
 def give_back(plan: HugepageGrant) -> None:
     """Carry out what plan_return() planned."""
     if plan.asked > 0:
-        _change_near(plan, -plan.asked)
+        for node, n_pages in (plan.by_node or {}).items():
+            _change(Path(node), -n_pages)
         Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
 
 
-def _change_near(grant: HugepageGrant, n_pages: int) -> None:
-    """Change the count of the grant's node; that of all nodes is written next, for the rest."""
-    if grant.near is not None:
-        path = Path(grant.near)
-        path.write_text(f"{max(0, _read(path) + n_pages)}\n", encoding="ascii")
+def _read_nodes(grant: HugepageGrant) -> dict[str, int]:
+    """Read the count of each node; none where the grant is of no node."""
+    if grant.near is None:
+        return {}
+    nodes = Path(grant.near).resolve().parents[3]
+    return {str(path): _read(path) for path in sorted(nodes.glob(f"node[0-9]*/{_COUNT}"))}
+
+
+def _change(path: Path, n_pages: int) -> None:
+    path.write_text(f"{max(0, _read(path) + n_pages)}\n", encoding="ascii")
 
 
 def _left_by(grants: Sequence[HugepageGrant], base: int) -> int:

@@ -5,6 +5,7 @@ the boot id says whether both still mean anything. An owner in another PID names
 that shares /run) cannot be looked up: it counts as alive.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -28,6 +29,7 @@ class HugepageGrant:
     added: int | None
     found: int | None = None  # what of `before` no run had added; None: by a taut without this
     near: str | None = None  # the nr_hugepages of one node, which gives first; None: all alike
+    by_node: Mapping[str, int] | None = None  # what each nr_hugepages of a node gave; None: unknown
 
     @property
     def base(self) -> int:
