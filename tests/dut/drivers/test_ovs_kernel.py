@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from host_tree import tree
 from inline_lab import skip_without, through
 from taut.core.errors import TrialError
 from taut.dut.drivers import ovs_kernel
@@ -13,16 +14,22 @@ from taut.dut.installed import Found
 from taut.dut.kernel_device import RunningKernel
 from taut.dut.open_vswitch import Switch, switching
 from taut.experiment.restart import BEFORE, Restartable
+from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
 DRIVER = OvsKernelDriver()
+STATUS = "/proc/self/status"
+DISABLED = "/proc/sys/kernel/modules_disabled"
 
 
 @pytest.fixture
 def modprobe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """Put a modprobe on PATH that ends so; gives where it notes its words."""
+    """Put a modprobe on PATH that ends so; gives where it notes its words.
+
+    The process may load modules, and the kernel takes them.
+    """
 
     def put(end: str) -> Path:
         said = tmp_path / "said"
@@ -32,6 +39,8 @@ def modprobe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
 
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     monkeypatch.setattr(ovs_kernel, "_MODULE", tmp_path / "no-module")
+    tree(tmp_path, {STATUS: "CapEff:\t000001ffffffffff\n", DISABLED: "0\n"})
+    monkeypatch.setattr(ovs_kernel, "Host", partial(Host, tmp_path))
     return put
 
 
@@ -68,6 +77,25 @@ def test_a_kernel_without_the_module_is_told(modprobe: Callable[[str], Path]) ->
     assert ovs_kernel._missing_module() == (
         "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution, or"
         " measure ovs_dpdk"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        (STATUS, "Name:\tpython3\nCapEff:\t000001fffffeffff\n", "there is no CAP_SYS_MODULE here;"),
+        (DISABLED, "1\n", "the kernel takes none any more (kernel.modules_disabled);"),
+    ],
+    ids=["container", "closed kernel"],
+)
+def test_a_module_that_cannot_be_loaded_is_told(
+    modprobe: Callable[[str], Path], tmp_path: Path, path: str, text: str, why: str
+) -> None:
+    modprobe("exit 0")
+    tree(tmp_path, {path: text})
+
+    assert str(ovs_kernel._missing_module()).startswith(
+        f"ovs_kernel: module openvswitch is not loaded, and {why}"
     )
 
 

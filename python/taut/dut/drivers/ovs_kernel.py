@@ -20,12 +20,14 @@ from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.installed import find
 from taut.dut.kernel_device import KernelDriver, KernelOptions, RunningKernel, place
 from taut.dut.open_vswitch import BRIDGE, PLAIN, STRAIGHT, Port, Switch, missing_switch, switching
+from taut.host.host import Host
 from taut.records.documents.json_form import JsonObject
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root
 
 _MODULE = Path("/sys/module/openvswitch")
+_CAP_SYS_MODULE = 16  # its bit, of capabilities(7)
 
 
 class OvsKernelOptions(KernelOptions):
@@ -130,9 +132,20 @@ def _missing_module() -> str | None:
         asked = _modprobe("--dry-run", "--quiet")
     except FileNotFoundError:
         return "modprobe: program not found; install kmod"
-    if asked.returncode == 0:
-        return None
-    return (
-        "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution, or"
-        " measure ovs_dpdk"
-    )
+    if asked.returncode != 0:
+        return (
+            "ovs_kernel: this kernel has no module openvswitch; boot a kernel of the distribution,"
+            " or measure ovs_dpdk"
+        )
+    refused = _refuses_modules(Host())
+    return refused and f"ovs_kernel: module openvswitch is not loaded, and {refused}"
+
+
+def _refuses_modules(host: Host) -> str | None:
+    """Say why no module can be loaded, which --dry-run does not ask, and the remedy."""
+    if host.read("/proc/sys/kernel/modules_disabled") == "1":
+        return "the kernel takes none any more (kernel.modules_disabled); load it at boot"
+    capabilities = host.fields("/proc/self/status").get("CapEff", "")
+    if capabilities and not int(capabilities, 16) >> _CAP_SYS_MODULE & 1:
+        return "there is no CAP_SYS_MODULE here; `modprobe openvswitch` outside of the container"
+    return None
