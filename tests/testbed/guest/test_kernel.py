@@ -138,6 +138,26 @@ def test_modules_packed_by_xz_are_unpacked_once(tree: str, tmp_path: Path, progr
     assert fetch_kernel("amd64", tmp_path / "cache") == kernel
 
 
+@pytest.mark.parametrize("lacks", [False, True], ids=["has all", "lacks a driver"])
+def test_a_kernel_that_an_older_taut_kept_serves_without_a_network(
+    lacks: bool, tmp_path: Path, programs: Path
+) -> None:
+    package = f"linux-image-{_RELEASE}"
+    config = f"boot/config-{_RELEASE}"
+    _pack(tmp_path, package, {f"boot/vmlinuz-{_RELEASE}": b"", config: _BUILT_IN.encode()})
+    _know(programs, package)
+    kernel = fetch_kernel("amd64", tmp_path / "cache")
+    (tmp_path / "cache" / _RELEASE / _WHOLE).write_text("./boot/*")
+    _make(programs / "apt-get", "echo 'E: no network' >&2; exit 100")
+
+    if not lacks:
+        assert fetch_kernel("amd64", tmp_path / "cache") == kernel
+        return
+    kernel.config.write_text("")
+    with pytest.raises(TautError, match="apt-get download: E: no network"):
+        fetch_kernel("amd64", tmp_path / "cache")
+
+
 def test_a_kernel_may_be_several_packages(tmp_path: Path, programs: Path) -> None:
     """As since 6.19, which has the kernel and its configuration beside the modules."""
     release = "7.3.4+deb13-amd64"

@@ -96,7 +96,8 @@ def held_cache(cache: Path) -> Iterator[None]:
 def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
     """Give Debian's current kernel of a flavour, fetched if it is not kept; `extra`: more modules.
 
-    Where apt knows of none, the newest that is kept serves. Call it while the cache is held.
+    Where apt knows of none, the newest that is kept serves; where it cannot be fetched, what an
+    older taut kept of it, if that will do. Call it while the cache is held.
     """
     package = _newest_package(_PACKAGES[flavour]) or _kept_package(_PACKAGES[flavour], cache)
     if package is None:
@@ -107,8 +108,14 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
     release = package.removeprefix("linux-image-")
     folder = cache / release
     whole = folder / _WHOLE
+    failed: TautError | None = None
     if not whole.exists() or whole.read_text() != " ".join(_KEPT):
-        _unpack(package, folder)
+        try:
+            _unpack(package, folder)
+        except TautError as error:
+            if not whole.exists():
+                raise
+            failed = error
     tree = folder / f"lib/modules/{release}/kernel"
     wanted = (tree / name for name in (*_MODULES, *extra))
     kernel = Kernel(
@@ -118,7 +125,7 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
         tuple(path for path in wanted if path.exists()),
     )
     if lacking := _lacking(kernel):
-        raise TautError(
+        raise failed or TautError(
             f"guest: {package}: has no driver {', '.join(lacking)}; choose another kernel "
             f"(option `kernel` of the placement vm): {', '.join(_PACKAGES)}"
         )
