@@ -1,5 +1,6 @@
 """Open vSwitch's datapath in user space: a DPDK thread that polls its ports on one core."""
 
+import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,14 +37,23 @@ def missing_polling(flows: str = "") -> str | None:
 def refuses_core(core: int) -> str | None:
     """Say why its thread cannot poll on a core; None: it can.
 
-    It takes a core's number for that of an lcore, and dpdk-lcore-mask cannot name another.
+    It takes a core's number for that of an lcore, and dpdk-lcore-mask cannot name another. How
+    many one has that no distribution built, EAL says itself.
     """
-    if core < MOST_LCORES:
+    if core < MOST_LCORES or not _is_of_distribution():
         return None
     return (
         f"core {core}: the DPDK of Open vSwitch knows cores up to {MOST_LCORES - 1}; set others "
         "apart, or name them ([cores])"
     )
+
+
+def _is_of_distribution() -> bool:
+    found = find(WITH_DPDK)
+    if found is None or platform.machine() != "x86_64":
+        return False
+    folders = Path(found.path).resolve().parents
+    return Path("/usr") in folders and Path("/usr/local") not in folders
 
 
 def version() -> str:

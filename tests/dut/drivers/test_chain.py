@@ -1,12 +1,15 @@
+import platform
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from forwarding import generate
+from taut.dut import polling_switch
 from taut.dut.drivers.chain import ChainDriver, ChainOptions
 from taut.dut.forwarder import TautForwardOptions
 from taut.dut.hop_ports import flows_through, joined_in_a_row
+from taut.dut.installed import Found
 from taut.dut.polling_switch import HUGEPAGES
 from taut.host.host import Host
 from taut.testbed.link import Link
@@ -44,7 +47,11 @@ def test_a_switch_takes_a_core_memory_and_two_queues_of_the_generator() -> None:
     assert "it takes memif" in str(switched.refuses_link("veth"))
 
 
-def test_a_switch_cannot_poll_on_a_core_that_its_dpdk_does_not_know() -> None:
+def test_a_switch_cannot_poll_on_a_core_that_its_dpdk_does_not_know(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(polling_switch, "find", lambda _: Found("/usr/sbin/ovs-vswitchd", ()))
     plain, switched = ChainOptions(), ChainOptions(switch="ovs_dpdk")
 
     assert "core 130: " in str(switched.refuses_cores((1, 2, 130), Host()))

@@ -1,4 +1,5 @@
 import os
+import platform
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,8 @@ from forwarding import generate
 from taut.core.errors import TrialError
 from taut.dut import polling_switch
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
-from taut.dut.polling_switch import FAILED_UPCALL, read_counters
+from taut.dut.installed import Found
+from taut.dut.polling_switch import FAILED_UPCALL, read_counters, refuses_core
 from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.testbed import netlink
@@ -85,8 +87,35 @@ def test_its_device_polls_and_wants_two_queues_of_its_peer() -> None:
     assert options.peer_rx_queues("memif") == 2
 
 
-def test_a_core_that_its_dpdk_does_not_know_is_refused() -> None:
+def found_on(
+    monkeypatch: pytest.MonkeyPatch,
+    machine: str = "x86_64",
+    program: str = "/usr/sbin/ovs-vswitchd",
+) -> None:
+    """Have a machine with one Open vSwitch."""
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(polling_switch, "find", lambda _: Found(program, ()))
+
+
+@pytest.mark.parametrize(
+    ("machine", "program"),
+    [
+        ("aarch64", "/usr/sbin/ovs-vswitchd"),
+        ("x86_64", "/usr/local/sbin/ovs-vswitchd"),
+        ("x86_64", "/opt/ovs/sbin/ovs-vswitchd"),
+    ],
+)
+def test_a_dpdk_that_may_know_any_core_is_left_to_say_so(
+    machine: str, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found_on(monkeypatch, machine, program)
+
+    assert refuses_core(130) is None
+
+
+def test_a_core_that_its_dpdk_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     options = OvsDpdkOptions()
+    found_on(monkeypatch)
 
     assert options.refuses_cores((127,), Host()) is None
     assert options.refuses_cores((128,), Host()) == (
