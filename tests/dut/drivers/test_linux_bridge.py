@@ -37,16 +37,18 @@ def test_the_bridge_forwards_and_says_where_it_works(
 
 def test_its_packets_meet_no_netfilter(scope: RunScope, tmp_path: Path) -> None:
     """Where br_netfilter is loaded, as by Docker, bridges of a new namespace begin with it."""
+    folder = Path("/proc/sys/net/bridge")
+    if not folder.exists():
+        pytest.skip("br_netfilter is not loaded")
 
     def calls() -> set[str]:
-        settings = Path("/proc/sys/net/bridge").glob("bridge-nf-call-*")
-        return {path.read_text().strip() for path in settings}
+        return {path.read_text().strip() for path in folder.glob("bridge-nf-call-*")}
 
     with (
         LINKS["veth"].open(scope, 2) as links,
         LinuxBridgeDriver().running(links, LAST_CORE, LinuxBridgeOptions(), tmp_path, scope),
     ):
-        assert netlink.inside(str(links[0].device_netns), calls) <= {"0"}
+        assert netlink.inside(str(links[0].device_netns), calls) == {"0"}
 
 
 @pytest.mark.parametrize("placement", ["rps", "threaded"])
