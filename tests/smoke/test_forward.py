@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import secrets
 import select
@@ -21,7 +22,8 @@ from waiting import wait_for, wait_until_ran
 
 pytestmark = [pytest.mark.smoke, pytest.mark.beside]
 
-ACCEPT = "43 "  # on x86-64, in proc_pid_syscall(5)
+# In proc_pid_syscall(5); machines younger than x86-64 share their numbers (asm-generic/unistd.h).
+ACCEPT = "43 " if platform.machine() == "x86_64" else "202 "
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
