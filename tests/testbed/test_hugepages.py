@@ -239,6 +239,19 @@ def test_a_run_takes_its_pages_near_a_core_and_gives_them_back(
     assert (_count(near), _count(nr)) == (5, 10)
 
 
+def test_pages_are_lent_again_on_their_node_alone(
+    base: Path, nr: Path, devices: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_near = hugepages.count_near
+    monkeypatch.setattr(hugepages, "count_near", lambda core: count_near(core, devices))
+
+    with RunScope(base) as scope:
+        for core in (0, 1, 1, None, 0):
+            with scope.lent_hugepages(64, core):
+                pass
+        assert _count(nr) == 10 + 3 * 64
+
+
 def test_a_run_whose_folder_somebody_removed_gives_its_pages_back(base: Path, nr: Path) -> None:
     with RunScope(base) as scope:
         scope.add_hugepages(64)

@@ -16,9 +16,12 @@ from taut.records.documents.trial import DutStats, PortCounters
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root
 
-# Its packet buffers: it asks for ever fewer until they fit, and wants 16,384 of 3 KB at least.
+# Of each NUMA node: whatever its core, its packet buffers are on node 0 for memif ports, and on
+# their peer's for vhost-user ports. It asks for ever fewer until they fit, and wants 16,384 of 3 KB
+# at least.
 _MEMORY_MB = 128
-HUGEPAGES = _MEMORY_MB // 2
+_HUGEPAGES = _MEMORY_MB // 2
+_NODES = "/sys/devices/system/node/has_memory"
 RX_QUEUES = 2
 """What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
 
@@ -84,27 +87,28 @@ def polling(
     other_config: Sequence[str] = (),
 ) -> Iterator[Switch]:
     """Start one; entered when its flows are set. Its bridge needs a namespace of its own."""
-    found = find(WITH_DPDK)
-    if found is None or free_hugepages() < HUGEPAGES:
-        raise TrialError(
-            f"ovs_dpdk: {HUGEPAGES} hugepages of 2 MB wanted, {free_hugepages()} free; "
-            "free some memory"
-        )
-    with (
-        scope.namespace("ovs") as netns,
-        switching(
-            found.path,
-            ports,
-            datapath="netdev",
-            other_config=(*_settings(cores[0], Host().nodes()), *other_config),
-            flows=flows,
-            scope=scope,
-            cores=cores,
-            netns=netns,
-            log_dir=log_dir,
-        ) as switch,
-    ):
-        yield switch
+    found, nodes = find(WITH_DPDK), Host().cores(_NODES) or (0,)
+    with scope.lent_hugepages(_HUGEPAGES * len(nodes)):
+        if found is None or free_hugepages() < _HUGEPAGES:
+            raise TrialError(
+                f"ovs_dpdk: {_HUGEPAGES} hugepages of 2 MB wanted, {free_hugepages()} free; "
+                "free some memory"
+            )
+        with (
+            scope.namespace("ovs") as netns,
+            switching(
+                found.path,
+                ports,
+                datapath="netdev",
+                other_config=(*_settings(cores[0], nodes), *other_config),
+                flows=flows,
+                scope=scope,
+                cores=cores,
+                netns=netns,
+                log_dir=log_dir,
+            ) as switch,
+        ):
+            yield switch
 
 
 def counters(switch: Switch) -> DutStats:
@@ -141,14 +145,14 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
     )
 
 
-def _settings(core: int, nodes: Mapping[int, int]) -> list[str]:
+def _settings(core: int, nodes: Sequence[int]) -> list[str]:
     mask = f"{1 << core:#x}"
-    other_nodes = "0," * nodes.get(core, 0)  # a number for each node before the core's
+    limits = [str(_MEMORY_MB)] * (max(nodes) + 1)  # by the numbers of nodes
     return [
         "dpdk-init=true",
         f"pmd-cpu-mask={mask}",
         f"dpdk-lcore-mask={mask}",
-        f"dpdk-socket-mem={other_nodes}{_MEMORY_MB // 2}",
-        f"dpdk-socket-limit={other_nodes}{_MEMORY_MB}",
+        f"dpdk-alloc-mem={_MEMORY_MB // 2}",
+        f"dpdk-socket-limit={','.join(limits)}",
         'dpdk-extra="--in-memory --no-pci --no-telemetry"',
     ]

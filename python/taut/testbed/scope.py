@@ -8,6 +8,7 @@ namespaces and links their name, DPDK its file prefix. cleanup.py finds them by 
 import os
 import secrets
 import string
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,7 +45,8 @@ class RunScope:
         """Where children are started; None: on the host itself."""
         self.own_cores: CpuSet = ()
         """Where taut itself runs, though a restart moves it for a moment; empty: where it may."""
-        self._n_idle_hugepages = 0  # of those that were lent and came back
+        # Of those that were lent and came back, by the count of their node.
+        self._n_idle_hugepages: Counter[Path | None] = Counter()
         self._owner: Owner | None = None
 
     def __enter__(self) -> Self:
@@ -124,16 +126,17 @@ class RunScope:
     def lent_hugepages(self, n_pages: int, core: int | None = None) -> Iterator[int]:
         """Lend hugepages of 2 MB while the block lasts; give how many there are.
 
-        What comes back is lent to the next, so a run adds no more than are lent at one time, and
-        has them until its end as if by add_hugepages.
+        What comes back is lent to the next of that node, so a run adds no more than are lent at one
+        time, and has them until its end as if by add_hugepages.
         """
-        n_lent = min(n_pages, self._n_idle_hugepages)
-        self._n_idle_hugepages -= n_lent
+        near = None if core is None else hugepages.count_near(core)
+        n_lent = min(n_pages, self._n_idle_hugepages[near])
+        self._n_idle_hugepages[near] -= n_lent
         n_lent += self.add_hugepages(n_pages - n_lent, core)
         try:
             yield n_lent
         finally:
-            self._n_idle_hugepages += n_lent
+            self._n_idle_hugepages[near] += n_lent
 
     def make_temp(self, path: Path) -> None:
         """Make a temporary folder that cleanup deletes if this run dies.

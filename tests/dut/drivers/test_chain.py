@@ -10,7 +10,6 @@ from taut.dut.drivers.chain import ChainDriver, ChainOptions
 from taut.dut.forwarder import TautForwardOptions
 from taut.dut.hop_ports import flows_through, joined_in_a_row
 from taut.dut.installed import Found
-from taut.dut.polling_switch import HUGEPAGES
 from taut.host.host import Host
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
@@ -38,12 +37,13 @@ def test_a_switch_leads_packets_through_each_hop_in_both_directions() -> None:
     ]
 
 
-def test_a_switch_takes_a_core_memory_and_two_queues_of_the_generator() -> None:
+def test_a_switch_takes_a_core_and_two_queues_of_the_generator() -> None:
     plain, switched = ChainOptions(), ChainOptions(switch="ovs_dpdk")
 
     assert (plain.n_cores, switched.n_cores) == (2, 3)
     assert (plain.peer_rx_queues("memif"), switched.peer_rx_queues("memif")) == (1, 2)
-    assert ChainDriver().hugepages(switched) - ChainDriver().hugepages(plain) == HUGEPAGES
+    # Those of the switch are lent to it.
+    assert ChainDriver().hugepages(switched) == ChainDriver().hugepages(plain) > 0
     assert "it takes memif" in str(switched.refuses_link("veth"))
 
 

@@ -2,12 +2,15 @@ import os
 import platform
 import signal
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from forwarding import generate
+from host_tree import tree
 from taut.core.errors import TrialError
 from taut.dut import polling_switch
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
@@ -124,9 +127,43 @@ def test_a_core_that_its_dpdk_does_not_know_is_refused(monkeypatch: pytest.Monke
     )
 
 
-def test_its_memory_is_on_the_node_of_its_core() -> None:
-    assert "dpdk-socket-mem=64" in polling_switch._settings(5, {})
-    assert "dpdk-socket-mem=0,64" in polling_switch._settings(5, {5: 1})
+@pytest.mark.parametrize(
+    ("nodes", "limit"), [((0,), "128"), ((0, 1), "128,128"), ((0, 2), "128,128,128")]
+)
+def test_its_memory_is_on_the_nodes_it_chooses(nodes: tuple[int, ...], limit: str) -> None:
+    settings = polling_switch._settings(5, nodes)
+
+    assert "dpdk-alloc-mem=64" in settings
+    assert f"dpdk-socket-limit={limit}" in settings
+    assert not any("socket-mem" in setting for setting in settings)
+
+
+@pytest.mark.parametrize(("memory", "n_pages"), [("0-1,3\n", 192), ("0\n", 64), (None, 64)])
+def test_each_node_gets_pages_for_it(
+    memory: str | None,
+    n_pages: int,
+    scope: RunScope,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lent: list[int] = []
+
+    def lend(pages: int) -> AbstractContextManager[None]:
+        lent.append(pages)
+        return nullcontext()
+
+    tree(tmp_path, {} if memory is None else {"/sys/devices/system/node/has_memory": memory})
+    monkeypatch.setattr(polling_switch, "Host", partial(Host, tmp_path))
+    monkeypatch.setattr(polling_switch, "free_hugepages", lambda: 0)
+    monkeypatch.setattr(scope, "lent_hugepages", lend)
+
+    with (
+        pytest.raises(TrialError, match="64 hugepages"),
+        polling_switch.polling([], "", scope=scope, cores=(1,), log_dir=tmp_path),
+    ):
+        pass
+
+    assert lent == [n_pages]
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
@@ -171,7 +208,6 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
     flows.write_text(
         "priority=40000,in_port=1,udp,tp_src=1024,actions=drop\nin_port=1,actions=output:2\n"
     )
-    scope.add_hugepages(DRIVER.hugepages(OvsDpdkOptions()))
 
     with (
         LINKS["memif"].open(scope, 2) as links,
@@ -198,7 +234,6 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
 def test_one_that_is_killed_is_noticed_and_nothing_is_left(
     needed: None, scope: RunScope, tmp_path: Path
 ) -> None:
-    scope.add_hugepages(DRIVER.hugepages(OvsDpdkOptions()))
 
     with (
         LINKS["memif"].open(scope, 2) as links,
@@ -219,7 +254,6 @@ def test_a_setting_that_it_does_not_survive_fails_the_trial_with_its_log(
     needed: None, scope: RunScope, tmp_path: Path
 ) -> None:
     options = OvsDpdkOptions(other_config=("dpdk-extra=--no-such-option",))
-    scope.add_hugepages(DRIVER.hugepages(options))
 
     with (
         LINKS["memif"].open(scope, 2) as links,

@@ -12,7 +12,6 @@ from taut.core.version import taut_version
 from taut.dut.driver import DriverOptions, RunningHop
 from taut.dut.forwarder import TautForwardOptions, forwarding, hugepages_of, missing
 from taut.dut.hop_ports import joined_by_switch, joined_in_a_row
-from taut.dut.polling_switch import HUGEPAGES as SWITCH_HUGEPAGES
 from taut.dut.polling_switch import RX_QUEUES, missing_polling, refuses_core
 from taut.dut.process_dut import ProcessDut
 from taut.dut.stamping import AUTO, StampEvery, stamp_every, stamps_per_packet
@@ -210,9 +209,8 @@ class ChainDriver:
         return taut_version()
 
     def hugepages(self, options: DriverOptions) -> int:
-        """Each hop is a process with memory of its own, and so is the switch."""
-        of_switch = SWITCH_HUGEPAGES if _has_switch(options) else 0
-        return sum(map(hugepages_of, _hops(options))) + of_switch
+        """Each hop is a process with memory of its own; a switch is lent that of each node."""
+        return sum(map(hugepages_of, _hops(options)))
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
         """Every hop is a loop over its ports."""

@@ -12,7 +12,6 @@ from taut.core.cpus import CpuSet
 from taut.dut.driver import DriverOptions, with_whole_path
 from taut.dut.open_vswitch import STRAIGHT
 from taut.dut.polling_switch import (
-    HUGEPAGES,
     RX_QUEUES,
     counters,
     memif_port,
@@ -92,7 +91,8 @@ class OvsDpdkDriver:
         return version()
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
-        return HUGEPAGES
+        """None on its core's node: the switch is lent its own of each."""
+        return 0
 
     def waits(self, options: DriverOptions) -> Waiting:  # noqa: ARG002 - an interface
         """Its PMD thread polls."""
