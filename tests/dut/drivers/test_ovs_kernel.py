@@ -88,10 +88,16 @@ def test_a_kernel_without_the_module_is_told(modprobe: Callable[[str], Path]) ->
     ],
     ids=["container", "closed kernel"],
 )
+@pytest.mark.parametrize("has_modules", [True, False])
 def test_a_module_that_cannot_be_loaded_is_told(
-    modprobe: Callable[[str], Path], tmp_path: Path, path: str, text: str, why: str
+    modprobe: Callable[[str], Path],
+    tmp_path: Path,
+    path: str,
+    text: str,
+    why: str,
+    has_modules: bool,
 ) -> None:
-    modprobe("exit 0")
+    modprobe("exit 0" if has_modules else "exit 1")
     tree(tmp_path, {path: text})
 
     assert str(ovs_kernel._missing_module()).startswith(
