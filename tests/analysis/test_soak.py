@@ -128,8 +128,8 @@ def test_an_extrapolation_is_from_rows_of_one_length_without_what_the_generator_
     rows = [
         replace(one, on_time=latency(900, max_ns=ns)) for one, ns in zip(rows, most, strict=True)
     ]
-    short = replace(row(0, every_s=30), on_time=latency(90, max_ns=10**9))
-    long = replace(row(0, every_s=3_000), on_time=latency(9_000, max_ns=10**9))
+    short = replace(row(0, every_s=150), on_time=latency(90, max_ns=10**9))
+    long = replace(row(0, every_s=600), on_time=latency(9_000, max_ns=10**9))
     lone = replace(row(61), on_time=latency(0))
 
     found = beyond_of([segment([*rows[:60], lone]), segment([short, long, *rows[60:]])])

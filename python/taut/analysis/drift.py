@@ -7,7 +7,7 @@ unlike each other, as some are by chance, would make the variance smaller than t
 rows, or leave none. There, and where rows that grow by the same amount each have no
 autocorrelation once the trend is taken off (0 / 0), the test stands by itself. The slope is Theil
 and Sen's: the median of all slopes between two rows, which one bad row does not move. Where there
-are thousands of rows, medians of neighbours stand for them: both look at every two.
+are thousands of rows, medians of neighbours stand for them: test and slope compare every two rows.
 """
 
 from collections.abc import Sequence

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
+from statistics import median_low
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,8 @@ _FILLING = 5
 """The first fifth of a segment's rows says nothing of how memory goes on."""
 _SHORT = 0.5
 """A row shorter than that much of the others is no equal of theirs in a test of trends."""
+_NEAR = 0.1
+"""Lengths of rows that differ by less are one: rows end when they are read."""
 
 
 def soak_document(run: RunDirectory, soak: Soak, stopped: str | None) -> SoakDocument | None:
@@ -114,8 +117,8 @@ def _is_full(row: Row, usual_ns: float) -> bool:
     return row.end_ns - row.start_ns >= _SHORT * usual_ns
 
 
-def _is_long(row: Row, usual_ns: float) -> bool:
-    return _SHORT * (row.end_ns - row.start_ns) > usual_ns
+def _is_near(length_ns: int, usual_ns: int) -> bool:
+    return abs(length_ns - usual_ns) < _NEAR * usual_ns
 
 
 def clean_stretch(rule: Requirement, segments: Sequence[Segment]) -> Clean:
@@ -226,9 +229,10 @@ def _notes(kept: Sequence[Kept]) -> Iterator[str]:
 def beyond_of(segments: Sequence[Segment]) -> Beyond:
     """Extrapolate to ten times the rows, from packets that the generator did not hold up."""
     rows = [row for segment in segments for row in segment.rows]
-    usual_ns = float(np.median([row.end_ns - row.start_ns for row in rows]))
+    lengths = [row.end_ns - row.start_ns for row in rows]
     # Where a soak went on with another --every, only rows of one length are alike.
-    alike = [row for row in rows if _is_full(row, usual_ns) and not _is_long(row, usual_ns)]
+    usual_ns = median_low(lengths)
+    alike = [row for row, ns in zip(rows, lengths, strict=True) if _is_near(ns, usual_ns)]
     found = [row.on_time.max_ns for row in alike]
     maxima = [float(most) for most in found if most is not None]
     return extrapolate(maxima, usual_ns, seed=1)
