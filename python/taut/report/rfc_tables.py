@@ -84,9 +84,9 @@ def _tags(found: LatencyFound) -> str:
     return share_words(n_back / n) if n else cells.NOTHING
 
 
+_MARKED = "With ?: the generator was held up in all trials, and the numbers may be its own."
 _COUNTED = (
-    "Trials: those that count, of all; in the others the generator itself was held up. With ?: in "
-    "all of them, and the numbers may be its own."
+    f"Trials: those that count, of all; in the others the generator itself was held up. {_MARKED}"
 )
 _TAGGED = (
     "Tags: the share of the tagged packets that have a latency; the others were lost, or the "
@@ -129,7 +129,7 @@ def _typical(rows: Sequence[RfcOfDevice]) -> Table:
         "At the throughput (7.2): median and 99.9th percentile of the tagged packets of each "
         "trial, and of those the median over the trials, with their 1st and 99th percentiles. "
         "Latency is from the stamp before a packet is handed over to the stamp behind its "
-        f"receipt: as of a store and forward device, its sending counted in. {_TAGGED}",
+        f"receipt: as of a store and forward device, its sending counted in. {_TAGGED} {_MARKED}",
     )
 
 
@@ -166,8 +166,8 @@ def _all_packets(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         _of_latency(rows, make),
         "Of the same trials, beyond what the RFC asks for: the median over the trials of each "
         "percentile, exactly, and the highest maximum. Lost: with what was refused. Void: packets "
-        "that the generator was late with, lost or not; they are in no latency. With –, an older "
-        f"taut left them in all of these tables. {_COUNTED}",
+        "that the generator was late with, lost or not; they are in no latency. – stands where an "
+        f"older taut measured: there they are among the latencies. {_COUNTED}",
     )
 
 
