@@ -93,7 +93,7 @@ static struct record_file_header file_header(const struct generator *g)
 
 static void say_no_file(const char *path, int err, struct error *error)
 {
-	error_set(error, "%s: %s; make room, or lower --record-ring", path, strerror(-err));
+	error_set(error, "%s: %s; give --out a folder on a disk with room", path, strerror(-err));
 }
 
 // Of both files that are written during the run.

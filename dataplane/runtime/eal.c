@@ -117,7 +117,7 @@ static bool choose_hugepages(const struct eal_config *config)
 		"memory: %u MB of free huge pages, %u wanted%s; running on 4 kB pages, which costs "
 		"TLB misses: more jitter, lower maximum rate%s",
 		available_mb, wanted_mb, geteuid() == 0 ? "" : ", and not root",
-		available_mb < wanted_mb ? "; reserve some by vm.nr_hugepages" : "");
+		geteuid() == 0 ? "; reserve some by vm.nr_hugepages" : "");
 	return false;
 }
 
