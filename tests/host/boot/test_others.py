@@ -28,6 +28,7 @@ from taut.host.undo import undo
 
 CPU = "/sys/devices/system/cpu"
 GRUB, ENTRY = "/etc/default/grub", "/boot/loader/entries/a.conf"
+SHELL = "/efi/loader/entries/shell.conf"
 IMAGE, TUNED = "/etc/default/grub.d/50-cloudimg-settings.cfg", "/etc/tuned/bootcmdline"
 CLOUD = 'GRUB_CMDLINE_LINUX_DEFAULT="console=ttyS0'
 # As tuned leaves it.
@@ -227,11 +228,19 @@ def test_one_core_is_left_beside_those_of_others(tmp_path: Path) -> None:
         ({KERNEL_INSTALL: "isolcpus=4\n", ENTRY: "options isolcpus=3\n"}, {3, 4}),
         ({ENTRY: "options ro $tuned_params\n", TUNED: 'TUNED_BOOT_CMDLINE="isolcpus=3"\n'}, {3}),
         ({GRUB: PATCHED, TUNED: "# isolcpus=5\nTUNED_BOOT_CMDLINE=\n"}, set()),
+        ({GRUB: "GRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME} )`\n"}, set()),
+        ({ENTRY: "options ro\n", SHELL: "efi /EFI/shell.efi\n"}, set()),
+        # What says nothing of a kernel's line is no source.
+        ({IMAGE: 'GRUB_CMDLINE_LINUX="isolcpus=3"\n'}, {2, 3}),
+        ({SHELL: "efi /EFI/shell.efi\n"}, {2}),
         # Where more counts than is read there, what was booted may as well.
         ({ENTRY: "options isolcpus=3 $kernelopts\n"}, {2, 3}),
         ({GRUB: 'GRUB_CMDLINE_LINUX="isolcpus=$MINE"\n'}, {2}),
         ({GRUB: 'GRUB_CMDLINE_LINUX="$(cat /etc/mine)"\n'}, {2}),
         ({GRUB: 'GRUB_CMDLINE_LINUX="quiet \\\n isolcpus=3"\n'}, {2}),
+        ({GRUB: 'GRUB_CMDLINE_LINUX="isolcpus=3"\n. /etc/mine\n'}, {2, 3}),
+        ({GRUB: "[ -f /etc/mine ] && source /etc/mine\n"}, {2}),
+        ({GRUB: 'eval "$(cat /etc/mine)"\n'}, {2}),
     ],
 )
 def test_lists_are_read_where_the_next_boot_takes_them(
@@ -249,5 +258,21 @@ def test_a_machine_that_tells_nothing_has_none(tmp_path: Path) -> None:
 def test_an_entry_that_may_not_be_read_may_have_what_was_booted(tmp_path: Path) -> None:
     host = tree(tmp_path, {f"{CPU}/possible": "0-7\n", "/proc/cmdline": "isolcpus=2\n"})
     (tmp_path / ENTRY.lstrip("/")).mkdir(parents=True)  # Root would read what denies us.
+
+    assert lists_of_others(host) == (KernelParameter("isolcpus", cores=(2,)),)
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["/boot/loader/entries", "/boot/efi/loader/entries", "/etc/default/grub.d", KERNEL_INSTALL],
+)
+def test_what_this_user_may_not_list_may_have_what_was_booted(
+    hidden: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"{CPU}/possible": "0-7\n", "/proc/cmdline": "isolcpus=2\n", GRUB: "\n"}
+    host = tree(tmp_path, files)
+    assert lists_of_others(host) == ()
+
+    monkeypatch.setattr(Host, "is_denied", lambda self, path: path == hidden)
 
     assert lists_of_others(host) == (KernelParameter("isolcpus", cores=(2,)),)

@@ -5,7 +5,7 @@ Nor does what was booted, where files tell all of the next boot's: it may be tak
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from taut.core.errors import InputError
@@ -33,12 +33,16 @@ from taut.host.view import NOHZ_FULL
 
 # GRUB's own files still say what a drop-in of taut's takes out.
 _GRUB_FILES = ("/etc/default/grub", "/etc/default/grub.d/*.cfg")
+_ENTRY_FILES = (KERNEL_INSTALL, *ENTRIES)
 # What tuned adds to them, and to entries, as $tuned_params.
 _BY_TUNED = "/etc/tuned/bootcmdline"
-# A line that has more than is read here: $kernelopts of entries, what a script finds out.
+_OPTIONS = re.compile(r"^\s*options\s", re.MULTILINE)
+# A line that has more than is read here: $kernelopts of entries, what a script finds out or takes
+# in from another file.
 _HAS_MORE = re.compile(
     r"^\s*(?:options\s|(?:export\s+)?GRUB_CMDLINE_LINUX)"
-    r".*(?:`|\$(?!\{?(?:GRUB_CMDLINE_LINUX|tuned_params)))",
+    r".*(?:`|\$(?!\{?(?:GRUB_CMDLINE_LINUX|tuned_params)))"
+    r"|^(?:[^#\n]*(?:[;&]|then))?\s*(?:\.|source|eval)\s",
     re.MULTILINE,
 )
 _POSSIBLE = "/sys/devices/system/cpu/possible"
@@ -51,9 +55,8 @@ def lists_of_others(host: Host) -> tuple[KernelParameter, ...]:
     """
     ours, replaced = _placed(host)
     grub = [path for path in _paths(host, *_GRUB_FILES) if path != GRUB]
-    entries = _paths(host, KERNEL_INSTALL, *ENTRIES)
-    tell_all = all(_tells_all(host, path) for path in (*grub, *entries))
-    booted = () if tell_all and (grub or entries) else ("/proc/cmdline",)
+    entries = _paths(host, *_ENTRY_FILES)
+    booted = () if _tell_all(host, [*grub, *entries]) else ("/proc/cmdline",)
     found = _lists(host, *entries, _BY_TUNED, *booted) - ours | replaced
     return _read(host, found | _lists(host, *grub))
 
@@ -101,6 +104,21 @@ def _of(entry: Entry, text: str | None) -> set[Parameter]:
 
 def _paths(host: Host, *patterns: str) -> list[str]:
     return [path for pattern in patterns for path in host.paths(pattern)]
+
+
+def _tell_all(host: Host, paths: Sequence[str]) -> bool:
+    """Whether these are all there are, each tells all, and one at least has a command line."""
+    if any(host.is_denied(each.partition("/*")[0]) for each in (*_GRUB_FILES, *_ENTRY_FILES)):
+        return False
+    is_made_here = any(_has_line(host, path) for path in paths)
+    return is_made_here and all(_tells_all(host, path) for path in paths)
+
+
+def _has_line(host: Host, path: str) -> bool:
+    """Whether it is made from a file: not from GRUB's drop-ins alone, nor an entry of a shell."""
+    if path in (*_GRUB_FILES, KERNEL_INSTALL):
+        return True
+    return _OPTIONS.search(host.read(path) or "") is not None
 
 
 def _tells_all(host: Host, path: str) -> bool:
