@@ -161,6 +161,7 @@ def test_with_one_node_no_node_is_asked(nr: Path, devices: Path) -> None:
     shutil.rmtree(devices / "node/node1")
 
     assert hugepages.count_near(0, devices) is None
+    assert hugepages.count_on(0, devices) is None
     assert hugepages.count_near(0, devices / "nowhere") is None
 
 
@@ -225,29 +226,25 @@ def test_pages_that_come_back_are_lent_again_until_the_run_ends(base: Path, nr: 
 
 
 def test_a_run_takes_its_pages_near_a_core_and_gives_them_back(
-    base: Path, nr: Path, devices: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path, nr: Path, devices: Path
 ) -> None:
-    count_near = hugepages.count_near
-    monkeypatch.setattr(hugepages, "count_near", lambda core: count_near(core, devices))
-    near = count_near(1, devices)
+    near = hugepages.count_near(1, devices)
     assert near is not None
 
     with RunScope(base) as scope:
-        assert scope.add_hugepages(64, 1) == 64
+        assert scope.add_hugepages(64, near) == 64
         assert (_count(near), _count(nr)) == (69, 74)
 
     assert (_count(near), _count(nr)) == (5, 10)
 
 
-def test_pages_are_lent_again_on_their_node_alone(
-    base: Path, nr: Path, devices: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    count_near = hugepages.count_near
-    monkeypatch.setattr(hugepages, "count_near", lambda core: count_near(core, devices))
+def test_pages_are_lent_again_on_their_node_alone(base: Path, nr: Path, devices: Path) -> None:
+    of_core_0, of_core_1 = (hugepages.count_near(core, devices) for core in (0, 1))
+    of_node_0, of_node_1 = (hugepages.count_on(node, devices) for node in (0, 1))
 
     with RunScope(base) as scope:
-        for core in (0, 1, 1, None, 0):
-            with scope.lent_hugepages(64, core):
+        for near in (of_core_0, of_core_1, of_node_1, None, of_node_0):
+            with scope.lent_hugepages(64, near):
                 pass
         assert _count(nr) == 10 + 3 * 64
 

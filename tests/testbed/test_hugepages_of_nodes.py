@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from taut.testbed import hugepages
+from taut.testbed.owner import HugepageGrant
 
 
 class Pool:
@@ -71,6 +72,20 @@ def test_of_two_runs_each_node_gets_back_what_it_gave(pool: Pool, order: tuple[i
 
     hugepages.give_back(hugepages.plan_return(grants[order[0]], [grants[order[1]]]))
     hugepages.give_back(hugepages.plan_return(grants[order[1]]))
+
+    assert pool.n_pages == [100, 100]
+
+
+def test_what_other_nodes_gave_for_a_short_one_goes_back_to_them(pool: Pool) -> None:
+    pool.room = [1000, 10]
+    grants: list[HugepageGrant] = []
+    for node in (0, 1):
+        near = hugepages.count_on(node, pool.path.parent)
+        grants += [hugepages.take(hugepages.plan_grant(64, pool.path, grants, near))]
+    assert pool.n_pages == [218, 110]
+
+    while grants:
+        hugepages.give_back(hugepages.plan_return(grants.pop(), grants))
 
     assert pool.n_pages == [100, 100]
 

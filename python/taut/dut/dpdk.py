@@ -46,9 +46,10 @@ def without_hugepages(name: str) -> str:
     return f"{name} runs without hugepages (4 KB pages: more TLB misses, longer tail)"
 
 
-def free_hugepages() -> int:
-    """Hugepages of 2 MB nobody uses."""
-    return int(_FREE_HUGEPAGES.read_text(encoding="ascii")) if _FREE_HUGEPAGES.exists() else 0
+def free_hugepages(near: Path | None = None) -> int:
+    """Hugepages of 2 MB nobody uses, on the node whose count `near` is; None: on all."""
+    path = _FREE_HUGEPAGES if near is None else near.with_name(_FREE_HUGEPAGES.name)
+    return int(path.read_text(encoding="ascii")) if path.exists() else 0
 
 
 def _port_argument(i: int, link: Link) -> str:

@@ -3,7 +3,7 @@
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from taut.core.cpus import CpuSet
@@ -13,14 +13,16 @@ from taut.dut.installed import find
 from taut.dut.open_vswitch import WITH_DPDK, Port, Switch, missing_switch, switching
 from taut.host.host import Host
 from taut.records.documents.trial import DutStats, PortCounters
+from taut.testbed.hugepages import count_on
 from taut.testbed.scope import RunScope
 from taut.testbed.veth_pairs import needs_root
 
-# Of each NUMA node: whatever its core, its packet buffers are on node 0 for memif ports, and on
+# Of each NUMA node: whatever its core, its packet buffers are on node 0 for its memif ports, and on
 # their peer's for vhost-user ports. It asks for ever fewer until they fit, and wants 16,384 of 3 KB
 # at least.
 _MEMORY_MB = 128
 _HUGEPAGES = _MEMORY_MB // 2
+_MEMIF_NODE = 0
 _NODES = "/sys/devices/system/node/has_memory"
 RX_QUEUES = 2
 """What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
@@ -88,14 +90,17 @@ def polling(
 ) -> Iterator[Switch]:
     """Start one; entered when its flows are set. Its bridge needs a namespace of its own."""
     found, nodes = find(WITH_DPDK), Host().cores(_NODES) or (0,)
-    with scope.lent_hugepages(_HUGEPAGES * len(nodes)):
-        if found is None or free_hugepages() < _HUGEPAGES:
+    with ExitStack() as stack:
+        for node in nodes:
+            stack.enter_context(scope.lent_hugepages(_HUGEPAGES, count_on(node)))
+        free = free_hugepages(count_on(_MEMIF_NODE))
+        if found is None or free < _HUGEPAGES:
             raise TrialError(
-                f"ovs_dpdk: {_HUGEPAGES} hugepages of 2 MB wanted, {free_hugepages()} free; "
-                "free some memory"
+                f"ovs_dpdk: {_HUGEPAGES} hugepages of 2 MB wanted, {free} free on NUMA node "
+                f"{_MEMIF_NODE}; free some memory there"
             )
-        with (
-            scope.namespace("ovs") as netns,
+        netns = stack.enter_context(scope.namespace("ovs"))
+        yield stack.enter_context(
             switching(
                 found.path,
                 ports,
@@ -106,9 +111,8 @@ def polling(
                 cores=cores,
                 netns=netns,
                 log_dir=log_dir,
-            ) as switch,
-        ):
-            yield switch
+            )
+        )
 
 
 def counters(switch: Switch) -> DutStats:

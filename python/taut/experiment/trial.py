@@ -38,6 +38,7 @@ from taut.records.convert import (
 )
 from taut.records.documents.generator import GENERATOR_FILE
 from taut.records.documents.trial import DEVICE, ClockReading, Clocks, Hop, TraceOfTrial
+from taut.testbed.hugepages import count_near
 from taut.testbed.link import Link, LinkOptions
 from taut.testbed.links import LINKS
 from taut.testbed.neighbour import RunningNeighbour
@@ -86,10 +87,9 @@ class Testbench:
 
     def add_hugepages(self) -> None:
         """Reserve memory once for the whole run: the largest device and the generator."""
-        devices = {t.device.name: t.device for t in self._plan.trials}.values()
-        largest = max((d.dut.hugepages(d.driver_options) for d in devices), default=0)
-        self._scope.add_hugepages(largest, self._cores.device)
-        self._scope.add_hugepages(generator.HUGEPAGES, self._cores.generator)
+        asked = (t.device.dut.hugepages(t.device.driver_options) for t in self._plan.trials)
+        self._scope.add_hugepages(max(asked, default=0), count_near(self._cores.device))
+        self._scope.add_hugepages(generator.HUGEPAGES, count_near(self._cores.generator))
 
     def check_clock(self) -> ClockReading:
         """Measure the clocks of the cores in use; InputError where they cannot be used."""

@@ -39,6 +39,7 @@ from taut.self_test.recording import (
     traced,
     traced_window_ns,
 )
+from taut.testbed.hugepages import count_near
 from taut.testbed.links import LINKS
 from taut.testbed.process import Child, child
 
@@ -86,7 +87,7 @@ def _stalled(
 @contextmanager
 def _generating(place: Place, folder: Path, duration_ns: int) -> Iterator[tuple[Child, Asked]]:
     """Run taut-generate to itself; entered when it sends."""
-    place.scope.add_hugepages(generator.HUGEPAGES)
+    place.scope.add_hugepages(generator.HUGEPAGES, count_near(place.core))
     with LINKS["memif"].open_loopback(place.scope, {}) as loop:
         asked: Asked = {
             "tx": loop.tx_port,

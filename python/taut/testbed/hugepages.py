@@ -45,9 +45,12 @@ def locked(path: Path = NR_HUGEPAGES) -> Iterator[None]:
 
 def count_near(core: int, devices: Path = _DEVICES) -> Path | None:
     """Give the count of a core's node; None: there is one node, or nothing tells."""
-    if len(list((devices / "node").glob("node[0-9]*"))) < 2:
-        return None
-    return next((devices / f"cpu/cpu{core}").glob(f"node[0-9]*/{_COUNT}"), None)
+    return _one_of_several(f"cpu/cpu{core}/node[0-9]*", devices)
+
+
+def count_on(node: int, devices: Path = _DEVICES) -> Path | None:
+    """Give the count of a node; None as for count_near."""
+    return _one_of_several(f"node/node{node}", devices)
 
 
 def plan_grant(
@@ -116,11 +119,17 @@ def give_back(plan: HugepageGrant) -> None:
         Path(plan.path).write_text(f"{plan.before}\n", encoding="ascii")
 
 
+def _one_of_several(node: str, devices: Path) -> Path | None:
+    if len(list(devices.glob("node/node[0-9]*"))) < 2:
+        return None
+    return next((path.resolve() for path in devices.glob(f"{node}/{_COUNT}")), None)
+
+
 def _read_nodes(grant: HugepageGrant) -> dict[str, int]:
     """Read the count of each node; none where the grant is of no node."""
     if grant.near is None:
         return {}
-    nodes = Path(grant.near).resolve().parents[3]
+    nodes = Path(grant.near).parents[3]
     return {str(path): _read(path) for path in sorted(nodes.glob(f"node[0-9]*/{_COUNT}"))}
 
 

@@ -105,17 +105,17 @@ class RunScope:
         finally:
             netlink.remove_namespace(full_name)
 
-    def add_hugepages(self, n_pages: int, core: int | None = None) -> int:
+    def add_hugepages(self, n_pages: int, near: Path | None = None) -> int:
         """Add hugepages of 2 MB for this run; give how many came. Fewer than asked is no error.
 
-        They are taken from the NUMA node of `core`, as far as it has them; None: from all alike.
+        They are taken from the NUMA node whose count `near` is (hugepages.count_near, count_on), as
+        far as it has them; None: from all alike, and nobody knows which gave what.
         Without root none are added: the binaries then work without, and say what that costs.
         """
         if n_pages <= 0 or not hugepages.may_change():
             return 0
         with hugepages.locked():
             others = cleanup.settle_hugepages(self.base)
-            near = None if core is None else hugepages.count_near(core)
             grant = hugepages.plan_grant(n_pages, others=others, near=near)
             self._write(replace(self._owned, hugepages=(*self._owned.hugepages, grant)))
             grant = hugepages.take(grant)
@@ -123,16 +123,15 @@ class RunScope:
         return grant.added or 0
 
     @contextmanager
-    def lent_hugepages(self, n_pages: int, core: int | None = None) -> Iterator[int]:
+    def lent_hugepages(self, n_pages: int, near: Path | None = None) -> Iterator[int]:
         """Lend hugepages of 2 MB while the block lasts; give how many there are.
 
         What comes back is lent to the next of that node, so a run adds no more than are lent at one
         time, and has them until its end as if by add_hugepages.
         """
-        near = None if core is None else hugepages.count_near(core)
         n_lent = min(n_pages, self._n_idle_hugepages[near])
         self._n_idle_hugepages[near] -= n_lent
-        n_lent += self.add_hugepages(n_pages - n_lent, core)
+        n_lent += self.add_hugepages(n_pages - n_lent, near)
         try:
             yield n_lent
         finally:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from taut.dut.driver import DriverOptions, DutDriver, RunningDut
 from taut.testbed import cleanup, netlink
+from taut.testbed.hugepages import count_near
 from taut.testbed.link import Link
 from taut.testbed.links import LINKS
 from taut.testbed.scope import RunScope
@@ -119,7 +120,7 @@ def _started(
     driver: DutDriver, link: str, folder: Path, options: DriverOptions
 ) -> Iterator[tuple[RunScope, tuple[Link, Link], RunningDut]]:
     with RunScope(folder / "base") as scope:
-        scope.add_hugepages(driver.hugepages(options))
+        scope.add_hugepages(driver.hugepages(options), count_near(LAST_CORE[0]))
         with (
             LINKS[link].open(scope, driver.n_links) as links,
             driver.running(links, LAST_CORE, options, folder / "logs", scope) as dut,

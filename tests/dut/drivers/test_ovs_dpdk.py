@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from forwarding import generate
-from host_tree import tree
+from host_tree import put, tree
 from taut.core.errors import TrialError
 from taut.dut import polling_switch
 from taut.dut.drivers.ovs_dpdk import OvsDpdkDriver, OvsDpdkOptions
@@ -138,32 +138,38 @@ def test_its_memory_is_on_the_nodes_it_chooses(nodes: tuple[int, ...], limit: st
     assert not any("socket-mem" in setting for setting in settings)
 
 
-@pytest.mark.parametrize(("memory", "n_pages"), [("0-1,3\n", 192), ("0\n", 64), (None, 64)])
-def test_each_node_gets_pages_for_it(
+@pytest.mark.parametrize(("memory", "nodes"), [("0-1,3\n", (0, 1, 3)), ("0\n", (0,)), (None, (0,))])
+def test_each_node_gets_pages_for_it_and_that_of_memif_ports_needs_them(
     memory: str | None,
-    n_pages: int,
+    nodes: tuple[int, ...],
     scope: RunScope,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lent: list[int] = []
+    lent: list[tuple[int, Path]] = []
 
-    def lend(pages: int) -> AbstractContextManager[None]:
-        lent.append(pages)
+    def count_on(node: int) -> Path:
+        return tmp_path / f"node{node}/nr_hugepages"
+
+    def lend(n_pages: int, near: Path) -> AbstractContextManager[None]:
+        lent.append((n_pages, near))
         return nullcontext()
 
-    tree(tmp_path, {} if memory is None else {"/sys/devices/system/node/has_memory": memory})
+    tree(tmp_path, {f"node{node}/free_hugepages": "500\n" for node in nodes})
+    put(tmp_path, "node0/free_hugepages", "3\n")
+    if memory is not None:
+        put(tmp_path, "/sys/devices/system/node/has_memory", memory)
     monkeypatch.setattr(polling_switch, "Host", partial(Host, tmp_path))
-    monkeypatch.setattr(polling_switch, "free_hugepages", lambda: 0)
+    monkeypatch.setattr(polling_switch, "count_on", count_on)
     monkeypatch.setattr(scope, "lent_hugepages", lend)
 
     with (
-        pytest.raises(TrialError, match="64 hugepages"),
+        pytest.raises(TrialError, match="64 hugepages of 2 MB wanted, 3 free on NUMA node 0"),
         polling_switch.polling([], "", scope=scope, cores=(1,), log_dir=tmp_path),
     ):
         pass
 
-    assert lent == [n_pages]
+    assert lent == [(64, count_on(node)) for node in nodes]
 
 
 def test_a_setting_that_is_none_is_refused() -> None:
@@ -234,7 +240,6 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
 def test_one_that_is_killed_is_noticed_and_nothing_is_left(
     needed: None, scope: RunScope, tmp_path: Path
 ) -> None:
-
     with (
         LINKS["memif"].open(scope, 2) as links,
         DRIVER.running(links, LAST_CORE, OvsDpdkOptions(), tmp_path, scope) as dut,
@@ -270,7 +275,7 @@ def test_a_setting_that_it_does_not_survive_fails_the_trial_with_its_log(
 def test_without_hugepages_it_says_how_many_are_wanted(
     needed: None, scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling_switch, "free_hugepages", lambda: 0)
+    monkeypatch.setattr(polling_switch, "free_hugepages", lambda _: 0)
 
     with (
         LINKS["memif"].open(scope, 2) as links,

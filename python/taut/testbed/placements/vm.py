@@ -30,6 +30,7 @@ from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
 from taut.testbed.guest.words import PROGRAM, translate, with_gaps_above
+from taut.testbed.hugepages import count_near
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
@@ -221,7 +222,7 @@ class Guests:
     def _on_hugepages(self, shape: Shape) -> Iterator[Shape]:
         """Put a guest by KVM on the host's hugepages while it lasts, where all of it has room."""
         n_pages = shape.memory_mib // 2 if shape.accelerator == KVM else 0
-        with self._scope.lent_hugepages(n_pages, self._tenant.cores[0]) as n_lent:
+        with self._scope.lent_hugepages(n_pages, count_near(self._tenant.cores[0])) as n_lent:
             yield replace(shape, on_hugepages=0 < n_pages == n_lent)
 
     def _describe(
