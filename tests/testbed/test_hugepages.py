@@ -92,6 +92,23 @@ def test_where_all_pages_are_of_runs_they_are_given_back(nr: Path) -> None:
     assert _count(nr) == 0
 
 
+@pytest.mark.parametrize("step", [1, -1], ids=["in turn", "in reverse"])
+def test_pages_taken_in_and_after_a_state_of_the_host_are_given_back(nr: Path, step: int) -> None:
+    """What takes the host out of a state leaves pages that were taken in it."""
+    grants = [hugepages.take(hugepages.plan_grant(64, nr))]
+    nr.write_text("1024\n")
+    grants += [hugepages.take(hugepages.plan_grant(32, nr, grants))]
+    nr.write_text(f"{10 + 64 + 32}\n")
+    grants += [hugepages.take(hugepages.plan_grant(16, nr, grants))]
+
+    first, *rest = grants[::step]
+    hugepages.give_back(hugepages.plan_return(first, rest))
+    hugepages.give_back(hugepages.plan_return(rest[0], rest[1:]))
+    hugepages.give_back(hugepages.plan_return(rest[1]))
+
+    assert _count(nr) == 10
+
+
 def test_killed_before_the_pages_were_taken_gives_nothing_back(nr: Path) -> None:
     intended = hugepages.plan_grant(64, nr)
 

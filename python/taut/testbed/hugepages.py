@@ -66,7 +66,8 @@ def plan_grant(
     """
     now = _read(path)
     bases = sorted({other.base for other in others})
-    found = next((base for base in bases if now == _left_by(others, base)), now)
+    total = _added(others)
+    found = next((base for base in bases if now in (_left_by(others, base), base + total)), now)
     of_node = None if near is None else str(near)
     return HugepageGrant(str(path), now, n_pages, added=None, found=found, near=of_node)
 
@@ -99,14 +100,15 @@ def settle(grant: HugepageGrant) -> HugepageGrant:
 def plan_return(grant: HugepageGrant, others: Sequence[HugepageGrant] = ()) -> HugepageGrant:
     """Plan to give a settled grant back: all pages that were added, or `asked` is 0.
 
-    They are given back where the count is what runs made of the one that was found, or all theirs
-    (what was found was a state of the host that has been left since). The plan has the form of a
-    grant, so that `settle` also completes a cleanup that was killed: after the write no page lies
-    above `before`.
+    They are given back where the count is what runs made of the one that was found. Where that was
+    a state of the host which has been left since, it is all of theirs above what one of them found
+    outside, or above 0. The plan has the form of a grant, so that `settle` also completes a cleanup
+    that was killed: after the write no page lies above `before`.
     """
     now = _read(Path(grant.path))
     held = (grant, *others)
-    is_as_left = now in (_left_by(held, grant.base), sum(one.added or 0 for one in held))
+    bases = {0, *(one.base for one in held)}
+    is_as_left = now == _left_by(held, grant.base) or now - _added(held) in bases
     n_pages = (grant.added or 0) if is_as_left else 0
     return replace(grant, before=now - n_pages, asked=n_pages, added=None, found=grant.base)
 
@@ -139,7 +141,11 @@ def _change(path: Path, n_pages: int) -> None:
 
 def _left_by(grants: Sequence[HugepageGrant], base: int) -> int:
     """Give the count that those of the grants leave which found the same."""
-    return base + sum(grant.added or 0 for grant in grants if grant.base == base)
+    return base + _added([grant for grant in grants if grant.base == base])
+
+
+def _added(grants: Sequence[HugepageGrant]) -> int:
+    return sum(grant.added or 0 for grant in grants)
 
 
 def _read(path: Path) -> int:
