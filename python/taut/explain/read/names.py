@@ -1,6 +1,7 @@
 """Names for the numbers of a trace, and the cause that a running thread stands for."""
 
 from dataclasses import dataclass
+from functools import cache
 
 from taut.explain import causes
 from taut.explain.cause import Cause
@@ -66,6 +67,7 @@ def softirq_name(number: int) -> str:
     return SOFTIRQS[number] if number < len(SOFTIRQS) else str(number)
 
 
+@cache  # asked at every switch, of the same few threads
 def running_cause(comm: str, priority: int) -> Cause:
     """Give the cause to blame when this thread runs instead of the polling one."""
     # A number that was another thread's before has the names of both.

@@ -140,8 +140,10 @@ class Contexts:
 
     def leave(self, level: int, t: int) -> None:
         """End one context, if it is open: an exit without its entry means nothing."""
-        if any(visit.level == level for visit in self.open):
-            self.pop(level, t)
+        for visit in self.open:
+            if visit.level == level:
+                self.pop(level, t)
+                return
 
     def note(self, text: str) -> None:
         """Add details to the innermost context."""

@@ -64,29 +64,33 @@ class SegmentLists:
     """Grows while the timeline is walked: arrays as narrow as their values, no objects."""
 
     def __init__(self) -> None:
-        self.segments = [array(kind) for kind in "iqqi"]
-        self.visits = [array(kind) for kind in "iBBiqB"]
+        self.segments = tuple(array(kind) for kind in "iqqi")
+        self.visits = tuple(array(kind) for kind in "iBBiqB")
         self.details: dict[str, int] = {"": 0}
 
     def add(self, span: int, start_ns: int, end_ns: int, visit: int) -> None:
-        for column, value in zip(self.segments, (span, start_ns, end_ns, visit), strict=True):
-            column.append(value)
+        spans, starts, ends, visits = self.segments
+        spans.append(span)
+        starts.append(start_ns)
+        ends.append(end_ns)
+        visits.append(visit)
 
     def open(self, span: int) -> int:
         """Add a visit and give its number; `close` says what it was when it ends."""
-        for column in self.visits:
+        spans, *told = self.visits
+        for column in told:
             column.append(0)
-        self.visits[0][-1] = span
-        return len(self.visits[0]) - 1
+        spans.append(span)
+        return len(spans) - 1
 
     def close(
         self, visit: int, cause: Cause, entry: str, detail: str, by: int, joined: bool
     ) -> None:
         """Say what a visit was."""
-        number = self.details.setdefault(detail, len(self.details))
-        values = (NUMBER[cause], CLASS_NUMBER[entry], number, by, joined)
-        for column, value in zip(self.visits[1:], values, strict=True):
-            column[visit] = value
+        _, causes, entries, details, makers, are_joined = self.visits
+        causes[visit], entries[visit] = NUMBER[cause], CLASS_NUMBER[entry]
+        details[visit] = self.details.setdefault(detail, len(self.details))
+        makers[visit], are_joined[visit] = by, joined
 
     def freeze(self) -> Segments:
         """Give what was added, without a copy of it."""

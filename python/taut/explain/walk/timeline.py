@@ -37,6 +37,7 @@ from taut.explain.walk.running import SLEEPS, OffCore
 from taut.explain.walk.segments import Segments
 
 _CHUNK = 1 << 17
+_SWITCH = KIND["switch"]
 _FAULT_OVER_NS = 1_000_000
 """A page fault that does not sleep takes less: to clear a huge page of 2 MB some 100 us."""
 ABOUT_OTHERS = (
@@ -115,7 +116,11 @@ class _Walk:
         """Hand one event to the method of its kind; other threads' own events are passed over."""
         self._row = row
         if kind not in self._foreign:
-            self._resync(t, args[0] & LOW if kind == KIND["switch"] else thread)
+            running = args[0] & LOW if kind == _SWITCH else thread
+            if (running in self._threads) == self._off.is_off:
+                self._resync(t, running)
+            elif not self._off.is_off:
+                self._before = 0
         if kind in self._own and thread not in self._threads:
             return
         handler = self._handlers.get(kind)
@@ -124,13 +129,11 @@ class _Walk:
 
     def _resync(self, t: int, thread: int) -> None:
         """Correct who runs, after a lost switch, by the thread that the event names."""
+        self.contexts.pop(TASK, t)
         if thread in self._threads:
             self._before = 0
-            if self._off.is_off:
-                self.contexts.pop(TASK, t)
-                self._off.back(thread)
-        elif not self._off.is_off:
-            self.contexts.pop(TASK, t)
+            self._off.back(thread)
+        else:
             self._off.leave(self._before)
             self._run(t, thread, None)
 
