@@ -99,7 +99,7 @@ def explain(
     cores: _CoresOption = None,
     duration: _DurationOption = None,
     test: _TestOption = False,
-    acts: _ActsOption = 500,
+    acts: _ActsOption = 400,
     causes: _CausesOption = None,
     paths: _PathsOption = None,
     details: DetailsOption = False,

@@ -39,7 +39,7 @@ CONTROL, ACTS = "control", "acts"
 MOST_ACTS = 30
 """Of each kind on each path: the whole test shall end within minutes."""
 
-_CONTROL_NS = 3_000_000_000
+_CONTROL_NS = 2_000_000_000
 _WARM_UP_NS = 500_000_000
 _DEADLINE_NS = 500_000_000
 
