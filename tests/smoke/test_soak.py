@@ -175,7 +175,7 @@ def kill_device(run: subprocess.Popen[bytes]) -> None:
             os.kill(int(child), signal.SIGKILL)
 
 
-@pytest.mark.parametrize("warm_up", ["50ms", "5m"])
+@pytest.mark.parametrize("warm_up", ["50ms", pytest.param("5m", marks=pytest.mark.long)])
 def test_where_the_device_dies_its_rows_are_kept_and_the_hook_is_told(
     warm_up: str, spec: Path, tmp_path: Path, hook: Path
 ) -> None:
@@ -208,7 +208,10 @@ def is_sent(out: Path) -> bool:
     return any(out.glob("soak/*/segment.json"))
 
 
-@pytest.mark.parametrize(("warm_up", "options"), [("5m", []), ("50ms", ["--control"])])
+@pytest.mark.parametrize(
+    ("warm_up", "options"),
+    [("5m", []), pytest.param("50ms", ["--control"], marks=pytest.mark.long)],
+)
 def test_ctrl_c_before_the_first_row_of_the_device_is_no_failure(
     warm_up: str, options: list[str], spec: Path, tmp_path: Path, hook: Path
 ) -> None:
@@ -227,6 +230,7 @@ def test_ctrl_c_before_the_first_row_of_the_device_is_no_failure(
     assert not (out / "soak.json").exists()
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_a_segment_that_cannot_be_stored_is_told_and_its_rows_are_judged(
     spec: Path, tmp_path: Path, hook: Path
