@@ -92,4 +92,5 @@ def test_a_restarted_bridge_forwards_again_and_the_silence_is_told(tmp_path: Pat
     # What is built anew takes more than a millisecond; then packets come until the end.
     assert silence.longest_ns is not None
     assert 1_000_000 < silence.longest_ns < 3_000_000_000
-    assert silence.lost > 0
+    # Where the generator was late all the while, that is said.
+    assert silence.lost > 0 or (silence.may_be_generators and silence.lost_void > 0)

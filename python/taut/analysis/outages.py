@@ -38,13 +38,15 @@ class Losses(NamedTuple):
 
 
 class Silence(NamedTuple):
-    """The longest time in which no packet was received, though the generator was not held up."""
+    """The longest time in which no packet was received, stalls of the generator left out."""
 
     longest_ns: int | None
     """None: nothing came any more at the end, or nothing came at all."""
     lost: int
     lost_void: int = 0
     """Lost while the generator was held up: not among `lost`."""
+    may_be_generators: bool = False
+    """All that was lost in the longest, or in one at the end, is void: nobody knows whose it is."""
 
 
 class _Rows(NamedTuple):
@@ -115,7 +117,8 @@ def _sides(since: Ints) -> tuple[int, int, int | None]:
 def read_silence(packets: Path) -> Silence:
     """Give the longest time without a packet behind the warm-up, in the worse direction.
 
-    One that ends with a void packet is the generator's own, unless another packet was lost in it.
+    One that ends with a void packet is the generator's own, unless packets were lost in it; where
+    all of these are void, it may be.
     """
     lost = _read_lost(packets)
     ways: dict[int, _Way] = {}
@@ -124,23 +127,38 @@ def read_silence(packets: Path) -> Silence:
         for way in np.unique(rows.direction[counted]).tolist():
             mine = counted & (rows.direction == way)
             if way not in ways:
-                ways[way] = _Way(np.sort(lost.at[(lost.direction == way) & ~lost.is_void]))
+                here = lost.direction == way
+                of_own, of_void = (
+                    np.sort(lost.at[here & (lost.is_void == is_void)]) for is_void in (False, True)
+                )
+                ways[way] = _Way(of_own, of_void)
             ways[way] = _follow(ways[way], _Rows(*(of[mine] for of in rows)))
     # Where the silence lasts to the end, nobody knows how long it would have been.
     lasting = any(
         way.last == NONE or way.last_due - way.last > way.longest for way in ways.values()
     )
     longest = max((way.longest for way in ways.values()), default=0)
+    doubtful = max((way.doubtful for way in ways.values()), default=0)
+    at_end = max(
+        (int(way.void_at.max(initial=NONE)) - way.last for way in ways.values()), default=0
+    )
     n_void = int(np.sum(lost.is_void))
-    return Silence(None if lasting or not ways else longest, len(lost.at) - n_void, n_void)
+    n_lost = len(lost.at) - n_void
+    if lasting or not ways:
+        return Silence(None, n_lost, n_void)
+    return Silence(
+        max(longest, doubtful), n_lost, n_void, may_be_generators=max(doubtful, at_end) > longest
+    )
 
 
 class _Way(NamedTuple):
     lost_at: Ints  # in order; without void ones, as `last_due` is
+    void_at: Ints  # the void ones
     last: int = NONE  # receipt
     last_sent: int = NONE  # of the packet received then
     last_due: int = NONE
     longest: int = 0
+    doubtful: int = 0  # the longest in which void packets alone were lost
 
 
 def _follow(way: _Way, rows: _Rows) -> _Way:
@@ -153,11 +171,17 @@ def _follow(way: _Way, rows: _Rows) -> _Way:
         return way._replace(last_due=last_due)
     came, sent = rows.received[order], rows.sent[order]
     silent = np.diff(came, prepend=came[0] if way.last == NONE else way.last)
-    n_lost = np.searchsorted(way.lost_at, np.append(way.last_sent, sent))
-    silent = silent[is_own[order] | (np.diff(n_lost) > 0)]
-    longest = max(way.longest, int(silent.max(initial=0)))
+    at = np.append(way.last_sent, sent)
+    has_lost, has_void = (
+        np.diff(np.searchsorted(lost, at)) > 0 for lost in (way.lost_at, way.void_at)
+    )
+    is_told = is_own[order] | has_lost
     return way._replace(
-        last=int(came[-1]), last_sent=int(sent[-1]), last_due=last_due, longest=longest
+        last=int(came[-1]),
+        last_sent=int(sent[-1]),
+        last_due=last_due,
+        longest=max(way.longest, int(silent[is_told].max(initial=0))),
+        doubtful=max(way.doubtful, int(silent[~is_told & has_void].max(initial=0))),
     )
 
 

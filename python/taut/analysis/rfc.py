@@ -121,6 +121,7 @@ class _Reader:
             lost=found.lost,
             by_loss_ns=by_loss_ns,
             lost_void=found.lost_void,
+            instrument_limited=one.instrument_limited or found.may_be_generators,
         )
 
     def _packets(self, trial: str) -> Path | None:
