@@ -18,10 +18,11 @@ from taut.core.units import parse_duration_ns
 from taut.records.documents.json_form import plain_object
 from taut.records.documents.soak import SHARES, Latency
 from taut.records.documents.watch import Stretch, WatchDocument
-from taut.records.watched import Looker, is_under_way, looker_of, measured_cores
+from taut.records.watched import Looker, is_under_way, looker_of, measured_cores, taut_cores
 from taut.report import cells
 from taut.report.paragraph import print_note, print_whole
 from taut.report.soak import clock_words
+from taut.testbed.core_locks import busy_cores
 
 _EVERY_S, _SHARED_EVERY_S = 2.0, 10.0
 _PATIENCE_S = 15.0
@@ -58,15 +59,20 @@ def _seconds(every: str) -> float:
 
 def _leave_measured_cores(run: Path) -> str | None:
     """Run where nothing is measured; give a warning where there is no such core."""
-    measured = measured_cores(run)
-    others = os.sched_getaffinity(0) - set(measured)
+    mine = os.sched_getaffinity(0)
+    # The locks last from the floor to the last trial and hold a kernel device's core, too; a
+    # network namespace of its own hides them.
+    others = mine - {*measured_cores(run), *busy_cores(mine)}
     if others:
         os.sched_setaffinity(0, others)
         return None
+    # Where taut itself shares a core it is the generator's: what that is kept from is void.
+    if of_taut := mine & taut_cores(run):
+        os.sched_setaffinity(0, of_taut)
     os.nice(19)
     return (
         f"warning: no core is free of the measurement: this shares core "
-        f"{format_cpu_list(sorted(os.sched_getaffinity(0)))} with it, at the lowest priority"
+        f"{format_cpu_list(sorted(of_taut or mine))} with it, at the lowest priority"
     )
 
 

@@ -1,5 +1,6 @@
 """A run that is under way, seen from outside: which trial runs, and what it has counted."""
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -118,19 +119,32 @@ def _under_way(run: Path) -> Iterator[Path]:
 def measured_cores(run: Path) -> CpuSet:
     """Give the cores that a trial's programs are bound to; empty where none is under way."""
     found: set[int] = set()
-    for folder in _under_way(run):
-        path = live_path(folder)
-        if path is None:
-            continue
-        with suppress(OSError, ValueError, IndexError):
-            generator = int(str(path.readlink()).split("/")[2])
-            parent = _status(generator, "PPid")
-            for child in (_PROC / parent / "task" / parent / "children").read_text().split():
+    for taut in _measuring(run):
+        with suppress(OSError, ValueError):
+            for child in (_PROC / taut / "task" / taut / "children").read_text().split():
                 for task in (_PROC / child / "task").iterdir():
                     cores = parse_shown_list(_status(int(task.name), "Cpus_allowed_list"))
                     # Who polls is bound to one core; who may run anywhere chooses none.
                     found.update(cores if len(cores) == 1 else ())
     return tuple(sorted(found))
+
+
+def taut_cores(run: Path) -> set[int]:
+    """Give the cores of the taut that measures a run itself; empty where no trial is under way."""
+    found: set[int] = set()
+    for taut in _measuring(run):
+        with suppress(OSError):
+            found |= os.sched_getaffinity(int(taut))
+    return found
+
+
+def _measuring(run: Path) -> Iterator[str]:
+    """Give the process that measures each trial under way: who started the generator."""
+    for folder in _under_way(run):
+        path = live_path(folder)
+        if path is not None:
+            with suppress(OSError, ValueError, IndexError):
+                yield _status(int(str(path.readlink()).split("/")[2]), "PPid")
 
 
 def _status(process: int, key: str) -> str:
