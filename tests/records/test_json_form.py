@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 import pytest
 
 from taut.core.errors import InputError
 from taut.records.documents.json_field import INLINE, LEFT_OUT, key, rest
-from taut.records.documents.json_form import parse, plain_object
+from taut.records.documents.json_form import parse, plain_object, read_json, read_object
 
 
 class Colour(StrEnum):
@@ -85,3 +86,13 @@ def test_what_is_no_object_is_no_document(document: object) -> None:
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(InputError, match=r"^file: name: a value expected, nothing found"):
         parse(Outer, {}, "file")
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "9" * 5_000], ids=["cut", "deep", "digits"])
+def test_what_is_no_json_of_ours_is_damaged(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "unlike any"
+    path.write_text(text)
+
+    with pytest.raises(InputError, match=r"unlike any: not JSON .*; the file is damaged"):
+        read_json(path)
+    assert read_object(text) is None

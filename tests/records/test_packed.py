@@ -1,6 +1,8 @@
 """What a packed run is refused for: built entry by entry, or a whole one that is damaged."""
 
+import errno
 import json
+import os
 import stat
 import zipfile
 from hashlib import sha256
@@ -41,6 +43,23 @@ def unpacked(file: Path, folder: Path) -> dict[str, bytes]:
     with open_packed(file) as found:
         found.extract(folder)
     return contents(folder)
+
+
+def test_a_folder_that_cannot_be_listed_is_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = folder_of(tmp_path / "run", FILES)
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if Path(path) == run / "trials":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(PermissionError, match="trials"):
+        write_packed(run, tmp_path / "run.taut")
+    assert not (tmp_path / "run.taut").exists()
 
 
 def said_of(name: str, content: bytes) -> dict[str, object]:

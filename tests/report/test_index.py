@@ -1,9 +1,10 @@
 """The index of a folder of runs: what each row says, and where it leads."""
 
+import os
 import re
 from html import unescape
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -46,14 +47,16 @@ def test_trust_without_a_reason_ends_there(tmp_path: Path) -> None:
 
 
 def test_a_link_leads_from_the_index_to_the_report(tmp_path: Path) -> None:
-    run = found(tmp_path / "runs", 'a "b" & <c> #1 %20')
+    run = found(tmp_path / "runs", 'a "b" & <c> #1 %20 \udcff')
     report = Path(run.run) / "report.html"
     report.touch()
 
-    page = write_index(tmp_path / "runs", [run], tmp_path / "pages" / "index.html").read_text()
+    index = write_index(tmp_path / "runs", [run], tmp_path / "pages" / "index.html")
+    page = index.read_text(errors="surrogateescape")
 
     [link] = re.findall('<th scope="row"[^>]*><a href="([^"]*)">', page)
-    assert (tmp_path / "pages" / unquote(unescape(link))).resolve() == report.resolve()
+    led_to = os.fsdecode(unquote_to_bytes(unescape(link)))
+    assert (tmp_path / "pages" / led_to).resolve() == report.resolve()
     assert "<c>" not in page
 
 

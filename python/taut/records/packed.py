@@ -73,7 +73,7 @@ def write_packed(run: Path, out: Path, *, without_records: bool = False) -> Pack
 def _names(run: Path) -> list[str]:
     """List a run's files, in the order of their names."""
     found = []
-    for folder, folders, files in os.walk(run):
+    for folder, folders, files in os.walk(run, onerror=_raised):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in (*folders, *files):
             path = Path(folder, name)
@@ -87,6 +87,10 @@ def _names(run: Path) -> list[str]:
                 if not _is_plain(found[-1]) or found[-1] == PACK_FILE:
                     raise InputError(f"{str(path)!r}: cannot be packed by this name; rename it")
     return sorted(found)
+
+
+def _raised(error: OSError) -> None:
+    raise error
 
 
 def _is_plain(name: str) -> bool:

@@ -57,7 +57,7 @@ def _row(run: Found, out: Path) -> Row:
     result, trust, why = split_trust(run.outcome)
     report = Path(run.run) / "report.html"
     # A link, so with slashes and without what else a name of a folder may have in it.
-    link = quote(os.path.relpath(report.resolve(), out.parent.resolve()))
+    link = quote(os.fsencode(os.path.relpath(report.resolve(), out.parent.resolve())))
     return Row(
         run=Path(run.run).name,
         link=link if report.is_file() else None,

@@ -118,7 +118,7 @@ def read_json(path: Path) -> object:
         found: object = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: not found; is this a run directory of taut?") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # json's own, too many digits, too deep
         raise InputError(f"{path}: not JSON ({error}); the file is damaged") from None
     return found
 
@@ -127,7 +127,7 @@ def read_object(text: str) -> JsonObject | None:
     """Give the object that a program printed; None: it printed something else."""
     try:
         found: object = json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
