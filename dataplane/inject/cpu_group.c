@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ enum {
 	PERIOD_US = 1000000, // the longest the kernel takes: no refill comes in between
 	REMOVE_TRIES = 100, // of a millisecond
 	TEXT_LEN = 4096,
+	MOST_THREADS = 1024, // whose cores are noted while their process is moved
 };
 
 struct cpu_group {
@@ -97,6 +99,52 @@ static bool find_mount(const char *mounts, char *folder, size_t len, bool *is_v2
 	return is_found;
 }
 
+struct bound {
+	pid_t thread;
+	cpu_set_t cores;
+};
+
+// Fill in which cores each thread of a process may have. Returns how many threads there are, at
+// most MOST_THREADS.
+static size_t note_cores(const char *pid, struct bound *bound)
+{
+	char path[64];
+	size_t n = 0;
+	const struct dirent *entry;
+
+	snprintf(path, sizeof(path), "/proc/%s/task", pid);
+	DIR *opened = opendir(path);
+	while (opened != NULL && n < MOST_THREADS && (entry = readdir(opened)) != NULL) {
+		bound[n].thread = (pid_t)strtol(entry->d_name, NULL, 10);
+		if (bound[n].thread > 0 && sched_getaffinity(bound[n].thread,
+						   sizeof(bound[n].cores), &bound[n].cores) == 0)
+			n++;
+	}
+	if (opened != NULL)
+		(void)closedir(opened);
+	return n;
+}
+
+// Put a process into a group. Of version 2 it gets another cpuset with it, and before Linux 6.2 the
+// kernel forgets what each thread was bound to (8f9ea86fdf99, "sched: Always preserve the user
+// requested cpumask"): a poller would leave its core for good.
+static int move(const char *folder, const char *pid)
+{
+	struct bound *bound = calloc(MOST_THREADS, sizeof(*bound));
+	size_t n = bound == NULL ? 0 : note_cores(pid, bound);
+	int err = write_text(folder, "cgroup.procs", pid);
+
+	for (size_t i = 0; i < n; i++) {
+		cpu_set_t now;
+		if (sched_getaffinity(bound[i].thread, sizeof(now), &now) == 0 &&
+			!CPU_EQUAL(&now, &bound[i].cores))
+			(void)sched_setaffinity(
+				bound[i].thread, sizeof(bound[i].cores), &bound[i].cores);
+	}
+	free(bound);
+	return err;
+}
+
 // Its processes, with what they started meanwhile, go home without a quota.
 static void empty(const char *path, bool is_v2, const char *home)
 {
@@ -114,7 +162,7 @@ static void empty(const char *path, bool is_v2, const char *home)
 		// Whole lines only: the last number may be cut off.
 		for (char *end; (end = strchr(rest, '\n')) != NULL; rest = end + 1) {
 			*end = '\0';
-			(void)write_text(home, "cgroup.procs", rest);
+			(void)move(home, rest);
 		}
 	}
 }
@@ -193,7 +241,7 @@ int cpu_group_add(const struct cpu_group *group, pid_t pid)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d", pid);
-	return write_text(group->path, "cgroup.procs", text);
+	return move(group->path, text);
 }
 
 // Where the kernel says that a process is: the line of the cpu controller, of version 2 the only

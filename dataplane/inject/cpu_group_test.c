@@ -6,7 +6,9 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,8 +67,11 @@ static void remove_tree(struct tree *tree)
 	assert_int_equal(system(command), 0);
 }
 
-// As the kernel does, where it is set: who is moved leaves this group. Before glibc's (--wrap).
+// As the kernel does, where they are set: who is moved leaves this group, or forgets what it was
+// bound to. Before glibc's (--wrap).
 static const char *left_group;
+static pid_t unbound;
+static cpu_set_t all_cores;
 ssize_t __real_write(int fd, const void *data, size_t len);
 ssize_t __wrap_write(int fd, const void *data, size_t len);
 
@@ -75,6 +80,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 	static char text[1 << 14];
 	char pid[16];
 
+	if (unbound != 0)
+		assert_int_equal(sched_setaffinity(unbound, sizeof(all_cores), &all_cores), 0);
 	if (left_group == NULL)
 		return __real_write(fd, data, len);
 	snprintf(pid, sizeof(pid), "%.*s\n", (int)len, (const char *)data);
@@ -263,6 +270,44 @@ static void however_many_are_left_in_a_group_of_the_dead_all_leave_it(void **sta
 	remove_tree(&tree);
 }
 
+// Before Linux 6.2 a cpuset does, and of version 2 a process changes it with its group.
+static void who_is_moved_keeps_its_cores(void **state)
+{
+	struct cpu_group *group;
+	struct tree tree;
+	struct error error = {0};
+	cpu_set_t one, now;
+	int core = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all_cores), &all_cores), 0);
+	while (!CPU_ISSET((size_t)core, &all_cores))
+		core++;
+	CPU_ZERO(&one);
+	CPU_SET((size_t)core, &one);
+	make_tree(&tree, "cgroup2", "rw");
+	write_file(tree.folder, "cgroup.subtree_control", "cpuset cpu\n");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+	write_file(cpu_group_path(group), "cgroup.procs", "");
+	pid_t pid = fork();
+	if (pid == 0)
+		for (;;)
+			(void)pause();
+	assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
+	unbound = pid;
+
+	int err = cpu_group_add(group, pid);
+
+	unbound = 0;
+	if (err == 0)
+		err = sched_getaffinity(pid, sizeof(now), &now);
+	(void)kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(err, 0);
+	assert_true(CPU_EQUAL(&now, &one));
+	cpu_group_destroy(group);
+	remove_tree(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +317,7 @@ int main(void)
 		cmocka_unit_test(groups_of_the_dead_are_removed_and_no_others),
 		cmocka_unit_test(who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota),
 		cmocka_unit_test(however_many_are_left_in_a_group_of_the_dead_all_leave_it),
+		cmocka_unit_test(who_is_moved_keeps_its_cores),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
