@@ -252,12 +252,18 @@ static int check_nfs(const struct option_list *nfs, struct error *error)
 }
 
 // So does the worker, with its ports, when these are up.
-static int check_transmit(const char *text, struct error *error)
+static int check_transmit(struct config *config, struct error *error)
 {
 	static struct egress egress;
+	const struct options *options = &config->options;
 	struct transmit transmit;
+	int err = transmit_init(&transmit, options->transmit, &egress, 1, 1000000000, error);
 
-	return transmit_init(&transmit, text, &egress, 1, 1000000000, error);
+	if (err == 0) {
+		uint16_t most = transmit.ops->burst_max;
+		config->burst = most > 0 ? most : (uint16_t)options->burst;
+	}
+	return err;
 }
 
 static int decode(struct config *config, struct error *error)
@@ -276,7 +282,7 @@ static int decode(struct config *config, struct error *error)
 	if (err == 0)
 		err = check_nfs(&options->nfs, error);
 	if (err == 0)
-		err = check_transmit(options->transmit, error);
+		err = check_transmit(config, error);
 	if (err < 0)
 		return err;
 	struct port_gap_limits limits = port_gap_limits(config->specs, options->ports.n);

@@ -29,6 +29,7 @@ struct config {
 	struct options options;
 	int writer_core; // of the logs; -1: the poller's, there is no other
 	struct wait wait;
+	uint16_t burst; // as given, or by the transmit policy
 	uint64_t gap_threshold_ns, gap_per_packet_ns; // as given, or by the kinds of the ports
 	struct port_spec specs[PORTS_MAX];
 	char *const *eal_options;

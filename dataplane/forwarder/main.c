@@ -68,6 +68,7 @@ static int start_eal(
 		.tables_mb = tables_mb,
 		.ports = config->specs,
 		.n_ports = config->options.ports.n,
+		.burst = config->burst,
 		.extra = config->eal_options,
 		.n_extra = config->n_eal_options,
 	};
@@ -223,8 +224,7 @@ static int prepare_worker(struct forwarder *forwarder, struct error *error)
 		err = listen_to_ports(worker, false, error);
 	if (err < 0)
 		return err;
-	uint16_t burst_max = worker->transmit.ops->burst_max;
-	worker->burst = burst_max > 0 ? burst_max : options->burst;
+	worker->burst = forwarder->config.burst;
 	err = create_gap_log(forwarder, error);
 	return err == 0 ? create_stamp_log(forwarder, error) : err;
 }

@@ -24,6 +24,7 @@
 
 enum {
 	MAX_ARGS = 256,
+	LEAST_OF_VECTORS = 8, // packets: what a vector receive function asks for at once
 	MAX_ARG_LEN = 96, // of those made here; the user's are as long as they are
 };
 
@@ -201,6 +202,10 @@ static void add_devices(const struct eal_config *config, struct arguments *argum
 	}
 	if (!with_pci)
 		add(arguments, "--no-pci");
+	// Vector receive functions round the number asked for down to fours or eights, and of fewer
+	// give none (i40e_rxtx_vec_avx2.c, ixgbe_rxtx_vec_sse.c, mlx5_rxtx_vec.c of DPDK 22.11).
+	else if (config->burst > 0 && config->burst < LEAST_OF_VECTORS)
+		add(arguments, "--force-max-simd-bitwidth=64");
 }
 
 // Only if empty, and only a folder of this process: the prefix holds its id.

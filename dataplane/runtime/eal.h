@@ -15,6 +15,7 @@ struct eal_config {
 	unsigned int tables_mb; // beside it, for no packets
 	const struct port_spec *ports; // its PCI devices are probed, no others
 	size_t n_ports;
+	uint16_t burst; // the most packets asked of a port at once; 0: dozens
 	char *const *extra; // EAL options of the user's, passed on last
 	int n_extra;
 };

@@ -98,6 +98,13 @@ class TestpmdDriver:
             dut.stop()
 
 
+def _card_arguments(kind: str, burst: int) -> list[str]:
+    """Give EAL's arguments of cards: of bursts below 8 vector receive functions give none."""
+    if kind != "pci":
+        return ["--no-pci"]
+    return ["--force-max-simd-bitwidth=64"] if burst < 8 else []
+
+
 def _statistics(kind: str, process: Child) -> DutStats | None:
     # A memif port forgets its counters when the generator leaves, which is before the end.
     return None if kind == "memif" else parse_statistics(process.log_text())
@@ -125,7 +132,7 @@ def _argv(
         _PROGRAM,
         # Two EAL threads on one core: the main one only waits for standard input.
         *lcore_arguments(core, 2, Host().nodes()),
-        *([] if links[0].kind == "pci" else ["--no-pci"]),
+        *_card_arguments(links[0].kind, options.burst),
         "--no-telemetry",
         *memory,
         *port_arguments(links),
