@@ -8,7 +8,7 @@ container's own mount namespace, so that nobody else sees them and they end with
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from taut.core.files import write_json
@@ -59,6 +59,7 @@ class Bundle:
     netns: Path | None  # None: a network namespace of its own, with nothing in it
     cgroup: str | None  # below the root of each hierarchy; None: as the process that starts it
     cpus: str  # a list of cores for its cpuset; empty: no cpuset of its own
+    lent: Mapping[Path, Path] = field(default_factory=dict)  # the host's files by paths in /run
 
 
 def write_bundle(folder: Path, bundle: Bundle) -> None:
@@ -103,11 +104,16 @@ def _missing(image: Path, bundle: Bundle) -> Iterator[Path]:
     for path in (*bundle.read, *bundle.written):
         if any(path.is_relative_to(where) for where in in_memory):
             continue
-        # A folder on the way to it may be a link; an absolute one is as seen from the image.
-        real = Path(os.path.realpath(image / path.relative_to("/")))
-        where = real.relative_to(image if real.is_relative_to(image) else "/")
-        if not (image / where).exists():
-            yield where
+        found = path_in(image, path)
+        if not found.exists():
+            yield found.relative_to(image)
+
+
+def path_in(image: Path, path: Path) -> Path:
+    """Give where an absolute path leads that is seen from an image, whose own path is resolved."""
+    # A folder on the way to it may be a link; an absolute one is as seen from the image.
+    real = Path(os.path.realpath(image / path.relative_to("/")))
+    return image / real.relative_to(image if real.is_relative_to(image) else "/")
 
 
 def _config(bundle: Bundle, root: Path, bound: Sequence[Path]) -> JsonObject:
@@ -136,6 +142,8 @@ def _mounts(bundle: Bundle, bound: Sequence[Path]) -> Iterator[JsonObject]:
         yield _mount(f"/{inside}", "none", str(source), f"rbind,{_read_only(source)},nosuid,nodev")
     for kind, where, options in _KERNEL_MOUNTS:
         yield _mount(where, kind, kind, options)
+    for place, file in bundle.lent.items():
+        yield _mount(str(place), "none", str(file), "rbind,ro,nosuid,nodev")
     for path, right in _bound(bundle):
         yield _mount(path, "none", path, f"rbind,{right},nosuid,nodev")
 

@@ -12,16 +12,19 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Literal, cast
 
 from pydantic import Field, field_validator
 
 from taut.core.cpus import format_cpu_list
+from taut.core.errors import TrialError
 from taut.testbed.control_groups import group_name
+from taut.testbed.guest.image import linked
 from taut.testbed.links import LINKS
 from taut.testbed.netlink import NETNS_FOLDER
-from taut.testbed.oci_bundle import KNOWN_CAPABILITIES, Bundle
+from taut.testbed.oci_bundle import KNOWN_CAPABILITIES, Bundle, path_in
 from taut.testbed.oci_runtime import (
     PATH,
     RUNTIMES,
@@ -33,6 +36,10 @@ from taut.testbed.oci_runtime import (
 from taut.testbed.placement import PlacementOptions, Tenant
 from taut.testbed.program import Child, Program
 from taut.testbed.scope import RunScope
+
+_TOOLS = ("setpriv", "taskset")
+_LENT = Path("/run/taut-lent")
+"""Where a container that has a root of its own finds the host's tools."""
 
 
 class ContainerOptions(PlacementOptions):
@@ -152,14 +159,20 @@ class Containers:
         cores = sorted({*program.cores, *tenant.housekeeping})
         folder = program.working_folder
         read = [*self._options.mounts, *(path for path in tenant.files if path.exists())]
+        root = self._options.root
         path, is_own = _located(program.argv[0])
+        if root is not None and not is_own and not _is_in(root, program.argv[0]):
+            raise TrialError(
+                f"{program.name}: its container did not start: no {program.argv[0]} in {root}, the "
+                "root of its options; install it there"
+            )
         if is_own:
             read.append(path.parent)
         argv = [str(path) if is_own else program.argv[0], *program.argv[1:]]
         return Bundle(
-            argv=[*_wrapping(program, self._options.root), *argv],
+            argv=[*_wrapping(program, root), *argv],
             environment={"PATH": PATH, **program.environment, **self._scope.environment},
-            root=self._options.root,
+            root=root,
             read=read,
             written=[self._scope.folder, tenant.log_dir, *([] if folder is None else [folder])],
             working_folder=folder or Path("/"),
@@ -167,6 +180,7 @@ class Containers:
             netns=None if program.netns is None else NETNS_FOLDER / program.netns,
             cgroup=f"/{name}" if is_root else None,
             cpus=format_cpu_list(cores),
+            lent={} if root is None else _lent(*_TOOLS),
         )
 
     def _describe(self) -> Iterator[str]:
@@ -184,26 +198,49 @@ class Containers:
 
 
 def _wrapping(program: Program, root: Path | None) -> list[str]:
-    """Give the words before the command line, where util-linux and coreutils are there.
+    """Give the words before the command line.
 
     The death signal ends it with the runtime, which ends with taut. The affinity is as on the host:
     the writer of a log has the housekeeping core, the rest of a program its own.
     """
-    tools = Path("/", root or "", "usr/bin")
-    words: list[str] = []
-    if (tools / "setpriv").exists():
-        words += ["/usr/bin/setpriv", "--pdeathsig", "KILL", "--"]
-    if program.cores and (tools / "taskset").exists():
-        words += ["/usr/bin/taskset", "--cpu-list", format_cpu_list(program.cores)]
-    if program.line_buffered and (tools / "stdbuf").exists():
+    words = [*_words_of("setpriv", root), "--pdeathsig", "KILL", "--"]
+    if program.cores:
+        words += [*_words_of("taskset", root), "--cpu-list", format_cpu_list(program.cores)]
+    # It has the program load a library, which must be of the program's own world.
+    if program.line_buffered and Path("/", root or "", "usr/bin/stdbuf").exists():
         words += ["/usr/bin/stdbuf", "--output=L"]
     return words
+
+
+def _words_of(tool: str, root: Path | None) -> list[str]:
+    """Give the words that start one of the host's tools, by its loader where it is lent one.
+
+    An image need not have these tools, nor the C library that they are linked with.
+    """
+    if root is None:
+        return [shutil.which(tool) or tool]
+    own = [where for where in _lent(tool) if where.name.startswith("ld")]
+    by_loader = [word for where in own for word in (str(where), "--library-path", str(_LENT))]
+    return [*by_loader, str(_LENT / tool)]
+
+
+@cache
+def _lent(*tools: str) -> dict[Path, Path]:
+    """Give the host's tools, their libraries and their loader, by where a container has them."""
+    programs = [Path(shutil.which(tool) or tool) for tool in tools]
+    return {_LENT / path.name: path.resolve() for path in (*programs, *linked(programs))}
 
 
 def _located(program: str) -> tuple[Path, bool]:
     """Give a program's path on the host, and whether it lies outside of what containers have."""
     path = Path(shutil.which(program) or program).resolve()
     return path, path.is_file() and not path.is_relative_to("/usr")
+
+
+def _is_in(root: Path, program: str) -> bool:
+    """Whether an image has a program, by its path or on a container's PATH."""
+    folders = ("/",) if "/" in program else PATH.split(":")
+    return any(path_in(root.resolve(), Path(folder, program)).is_file() for folder in folders)
 
 
 def _has_user_namespaces() -> bool:
