@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _MOUNTS = Path("/proc/mounts")
+_ROOT = "/sys/fs/cgroup"
 _EMPTY_IN_S = 2.0
 """A killed process is a member until the kernel has let go of it."""
 
@@ -37,9 +38,18 @@ def remove_groups(pattern: str) -> list[str]:
     return [f"control group {path}" for path in found if path not in left]
 
 
+def is_unified(mounts: Path = _MOUNTS) -> bool:
+    """Whether the hierarchy that runtimes use is of version 2; False also of a hybrid."""
+    return ("cgroup2", _ROOT) in _mounted(mounts)
+
+
 def _hierarchies(mounts: Path) -> Iterator[Path]:
+    return (Path(folder) for kind, folder in _mounted(mounts) if kind in ("cgroup", "cgroup2"))
+
+
+def _mounted(mounts: Path) -> Iterator[tuple[str, str]]:
+    """Give the kind of each file system, and where it is mounted."""
     with suppress(OSError):
         for line in mounts.read_text().splitlines():
             _, folder, kind, _ = line.split()[:4]
-            if kind in ("cgroup", "cgroup2"):
-                yield Path(folder)
+            yield kind, folder

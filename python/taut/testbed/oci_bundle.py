@@ -13,6 +13,7 @@ from pathlib import Path
 
 from taut.core.files import write_json
 from taut.records.documents.json_form import JsonObject
+from taut.testbed.control_groups import is_unified
 
 OCI_VERSION = "1.0.2"
 _ROOT_NAMES = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -178,14 +179,12 @@ def _linux(bundle: Bundle) -> JsonObject:
     is_root = os.geteuid() == 0
     namespaces = ["pid", "ipc", "uts", "mount", *([] if is_root else ["user"])]
     network = {} if bundle.netns is None else {"path": str(bundle.netns)}
-    cpus = {"cpus": bundle.cpus} if bundle.cpus else {}
-    nice = os.getpriority(os.PRIO_PROCESS, 0)
     return {
         "namespaces": [{"type": "network", **network}, *({"type": kind} for kind in namespaces)],
         "resources": {
             # No device but those every container has (null, zero, random, tty).
             "devices": [{"allow": False, "access": "rwm"}],
-            **({} if bundle.cgroup is None else {"cpu": {**cpus, "shares": shares_of(nice)}}),
+            **({} if bundle.cgroup is None else _cores(bundle)),
         },
         **({} if bundle.cgroup is None else {"cgroupsPath": bundle.cgroup}),
         **({} if is_root else {"uidMappings": _as_root(os.geteuid())}),
@@ -195,11 +194,25 @@ def _linux(bundle: Bundle) -> JsonObject:
     }
 
 
-def shares_of(nice: int) -> int:
-    """Give the share of a core that a nice value stands for: of a control group only that counts.
+def _cores(bundle: Bundle) -> JsonObject:
+    """Give a group its cores, and the share of them that taut's nice value stands for.
 
-    Without it `nice -n -20 taut run` would leave a container behind what runs bare. The weights are
-    the kernel's, 1.25 from one value to the next (kernel/sched/core.c, sched_prio_to_weight).
+    Without it `nice -n -20 taut run` would leave a container behind what runs bare. In a unified
+    hierarchy the kernel takes the nice value itself: of `shares` runtimes make a weight there by
+    formulas that differ (runc before 1.3.2 made 39 of a nice value of 0, which is 100).
+    """
+    cpus: JsonObject = {"cpus": bundle.cpus} if bundle.cpus else {}
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    if is_unified():
+        return {"cpu": cpus, "unified": {"cpu.weight.nice": str(nice)}}
+    return {"cpu": {**cpus, "shares": shares_of(nice)}}
+
+
+def shares_of(nice: int) -> int:
+    """Give the share of a core that a nice value stands for, where groups are of version 1.
+
+    The weights are the kernel's, 1.25 from one value to the next (kernel/sched/core.c,
+    sched_prio_to_weight).
     """
     return round(_SHARES * 1.25**-nice)
 

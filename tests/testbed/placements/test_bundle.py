@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from taut.testbed import control_groups, oci_bundle
 from taut.testbed.oci_bundle import Bundle, write_bundle
 
 BUNDLE = Bundle(
@@ -115,8 +116,35 @@ def test_its_share_of_a_core_is_that_of_tauts_nice_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nice: int, shares: int
 ) -> None:
     monkeypatch.setattr(os, "getpriority", lambda _which, _who: nice)
+    monkeypatch.setattr(oci_bundle, "is_unified", lambda: False)
 
     assert config_of(tmp_path)["linux"]["resources"]["cpu"] == {"cpus": "0-1", "shares": shares}
+
+
+def test_in_a_unified_hierarchy_the_kernel_takes_the_nice_value_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runtimes make of `shares` there is not the weight that was meant."""
+    monkeypatch.setattr(os, "getpriority", lambda _which, _who: -7)
+    monkeypatch.setattr(oci_bundle, "is_unified", lambda: True)
+
+    resources = config_of(tmp_path)["linux"]["resources"]
+
+    assert resources["cpu"] == {"cpus": "0-1"}
+    assert resources["unified"] == {"cpu.weight.nice": "-7"}
+
+
+@pytest.mark.parametrize(
+    ("mounted", "is_unified"),
+    [
+        ("cgroup2 /sys/fs/cgroup cgroup2", True),
+        ("tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2", False),
+    ],
+)
+def test_a_hybrid_hierarchy_is_of_version_1(tmp_path: Path, mounted: str, is_unified: bool) -> None:
+    (tmp_path / "mounts").write_text(f"{mounted} rw 0 0\n")
+
+    assert control_groups.is_unified(tmp_path / "mounts") == is_unified
 
 
 def test_without_root_it_has_a_user_namespace_and_no_control_group(
