@@ -97,6 +97,41 @@ def test_a_library_of_a_folder_of_its_own_is_where_a_guest_looks(
     assert there.read_bytes() == library.read_bytes()
 
 
+def test_a_busybox_that_is_linked_has_its_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Debian's package busybox is; the kernel panics where /init's loader finds no library."""
+    programs = made_programs(tmp_path, monkeypatch)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    linked_one = Path(sys.executable).resolve()
+    shutil.copy(linked_one, programs / "busybox")
+    packed: list[Path] = []
+
+    def pack(root: Path, new: Path) -> Path:
+        packed.extend(path for path in root.rglob("*") if path.is_file())
+        new.touch()
+        return new
+
+    monkeypatch.setattr(image, "pack", pack)
+    image.base_image(Kernel("6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ()), tmp_path)
+
+    wanted = {path.name for path in image.linked([linked_one])}
+    assert wanted
+    assert wanted <= {path.name for path in packed}
+
+
+def made_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Have taut's programs and busybox be scripts in a folder, and a plug-in; give it."""
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in (*image.PROGRAMS, "busybox"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setattr(image, "find_binary", lambda name: programs / name)
+    monkeypatch.setattr(image, "_plug_ins", lambda: [programs / image.PROGRAMS[0]])
+    return programs
+
+
 def in_root(root: Path, path: Path) -> Path:
     """Give what a path leads to for who has `root` as his root."""
     found = root
@@ -111,15 +146,9 @@ def in_root(root: Path, path: Path) -> Path:
 def test_what_a_kill_left_of_an_image_goes_when_the_next_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs, cache = tmp_path / "programs", tmp_path / "cache"
-    for folder in (programs, cache):
-        folder.mkdir()
-    for name in (*image.PROGRAMS, "busybox"):
-        (programs / name).write_text("#!/bin/sh\n")
-        (programs / name).chmod(0o755)
-    monkeypatch.setenv("PATH", str(programs))
-    monkeypatch.setattr(image, "find_binary", lambda name: programs / name)
-    monkeypatch.setattr(image, "_plug_ins", list)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    monkeypatch.setenv("PATH", str(made_programs(tmp_path, monkeypatch)))
     monkeypatch.setattr(image, "linked", lambda _: [])
     kernel = Kernel("6.1.0", tmp_path / "vmlinuz", tmp_path / "config", ())
 

@@ -10,7 +10,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from taut.testbed.guest import judged
-from taut.testbed.guest.kernel import Kernel, cache_folder
+from taut.testbed.guest.kernel import Kernel, cache_folder, missing_kernel
 from taut.testbed.guest.qemu import Shape
 from taut.testbed.placement import Tenant
 from taut.testbed.placements import vm
@@ -86,3 +86,37 @@ def test_two_runs_that_keep_the_same_tree_take_turns(
 
     assert [place.notes[-1] for place in places] == ["quiet", "quiet"]
     assert (len(fetched), list(tree.parent.iterdir())) == (1, [tree])
+
+
+@pytest.mark.parametrize("lacking", ["drivers", "kernel"])
+def test_a_guest_that_cannot_be_made_is_missing(
+    lacking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a distribution without DPDK's plug-ins there, or without Debian's kernels."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(vm.qemu, "missing", lambda: None)
+    monkeypatch.setattr(vm.image, "missing_tools", lambda: None)
+    plug_ins = tmp_path / "pmds-23.0"
+    plug_ins.mkdir()
+    if lacking == "kernel":
+        (plug_ins / "librte_net_virtio.so").touch()
+    monkeypatch.setattr(vm.image, "_PLUG_INS_IN", tmp_path, raising=False)
+
+    said = vm.VmPlacement().missing(vm.VmOptions(kernel="rt"))
+
+    told = {
+        "drivers": f"DPDK's drivers are not in {tmp_path}/pmds-*; install libdpdk-dev",
+        "kernel": f"kernel rt: apt knows no linux-image-rt-amd64, and {tmp_path}/taut/vm has none; "
+        "`apt-get update` first (Debian 12 or newer)",
+    }
+    assert said == told[lacking]
+
+
+def test_a_kernel_that_is_kept_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert missing_kernel("amd64", tmp_path) is not None
+    (tmp_path / "6.1.0-amd64").mkdir()
+    (tmp_path / "6.1.0-amd64/.whole").touch()
+
+    assert missing_kernel("amd64", tmp_path) is None

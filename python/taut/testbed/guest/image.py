@@ -23,6 +23,7 @@ PROGRAMS = ("taut-forward", "taut-generate", "taut-trace", "taut-clock", "taut-i
 _TOOLS = ("busybox", "cpio", "ldd")
 # Of DPDK's drivers those a guest has hardware for.
 _PLUG_INS = ("bus_pci", "bus_vdev", "mempool_ring", "net_virtio", "net_e1000", "net_ring")
+_PLUG_INS_IN = Path("/usr/lib/x86_64-linux-gnu/dpdk")
 _FOLDERS = ("proc", "sys", "dev", "run", "etc", "tmp", "out", "modules")
 # As Debian has them: a library has one path, and is loaded once, by whatever name it is asked for.
 _MERGED = {"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/lib", "lib64": "usr/lib64"}
@@ -42,6 +43,13 @@ def missing_tools() -> str | None:
     return None
 
 
+def missing_drivers() -> str | None:
+    """Say how to install DPDK's drivers for the guest's cards, where there are none; None: some."""
+    if _plug_ins():
+        return None
+    return f"DPDK's drivers are not in {_PLUG_INS_IN}/pmds-*; install libdpdk-dev"
+
+
 def base_image(kernel: Kernel, cache: Path) -> Path:
     """Give the image of a kernel, made if what is in it has changed. The cache is held."""
     programs = [find_binary(name) for name in PROGRAMS]
@@ -49,7 +57,10 @@ def base_image(kernel: Kernel, cache: Path) -> Path:
     if busybox is None:
         raise MissingToolError(str(missing_tools()))
     plug_ins = _plug_ins()
-    libraries = linked([*programs, *plug_ins])
+    if not plug_ins:
+        raise MissingToolError(f"guest: {missing_drivers()}")
+    # That of busybox-static is linked with nothing, that of other packages is.
+    libraries = linked([Path(busybox), *programs, *plug_ins])
     files = [Path(busybox), *programs, *plug_ins, *libraries, *kernel.modules]
     image = cache / f"{kernel.release}-{_digest(files)}.cpio"
     if not image.exists():
@@ -176,16 +187,13 @@ def _have_found(libraries: Sequence[Path], root: Path) -> None:
 
 def _plug_ins() -> list[Path]:
     """Give DPDK's drivers from the folder in which its libraries look for them."""
-    folders = sorted(Path("/usr/lib/x86_64-linux-gnu/dpdk").glob("pmds-*"))
-    found = [
+    folders = sorted(_PLUG_INS_IN.glob("pmds-*"))
+    return [
         path
         for folder in folders[-1:]
         for name in _PLUG_INS
         for path in sorted(folder.glob(f"librte_{name}.so*"))
     ]
-    if not found:
-        raise MissingToolError("guest: DPDK's drivers are not in dpdk/pmds-*; install libdpdk-dev")
-    return found
 
 
 def _digest(files: Iterable[Path]) -> str:

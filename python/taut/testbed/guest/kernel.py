@@ -93,6 +93,17 @@ def held_cache(cache: Path) -> Iterator[None]:
         yield
 
 
+def missing_kernel(flavour: str, cache: Path) -> str | None:
+    """Say that a kernel can neither be fetched nor is kept, and the remedy; None: it can, or is."""
+    meta = _PACKAGES[flavour]
+    if _newest_package(meta) or _kept_package(meta, cache):
+        return None
+    return (
+        f"kernel {flavour}: apt knows no linux-image-{meta}, and {cache} has none; `apt-get update`"
+        " first (Debian 12 or newer)"
+    )
+
+
 def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
     """Give Debian's current kernel of a flavour, fetched if it is not kept; `extra`: more modules.
 
@@ -101,10 +112,7 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
     """
     package = _newest_package(_PACKAGES[flavour]) or _kept_package(_PACKAGES[flavour], cache)
     if package is None:
-        raise MissingToolError(
-            f"guest kernel {flavour}: apt knows no linux-image-{_PACKAGES[flavour]}; "
-            "`apt-get update` first (Debian 12 or newer)"
-        )
+        raise MissingToolError(f"guest: {missing_kernel(flavour, cache)}")
     release = package.removeprefix("linux-image-")
     folder = cache / release
     whole = folder / _WHOLE

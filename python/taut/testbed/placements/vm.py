@@ -25,7 +25,7 @@ from taut.testbed.guest.judged import (
     parameters_of,
     tree_folder,
 )
-from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache
+from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache, missing_kernel
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
@@ -90,9 +90,14 @@ class VmPlacement:
         return None
 
     def missing(self, options: PlacementOptions) -> str | None:
-        """QEMU, or what an image is made of."""
-        del options
-        return qemu.missing() or image.missing_tools()
+        """QEMU, what an image is made of, or a kernel."""
+        flavour = cast(VmOptions, options).kernel
+        return (
+            qemu.missing()
+            or image.missing_tools()
+            or image.missing_drivers()
+            or missing_kernel(flavour, cache_folder())
+        )
 
     def version(self, options: PlacementOptions) -> str | None:
         """QEMU's, and the kernel's flavour."""
