@@ -1,5 +1,7 @@
 """Control groups of a run: a container has one in each hierarchy, named after the run."""
 
+import os
+import signal
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,13 +23,18 @@ def find_groups(pattern: str, mounts: Path = _MOUNTS) -> list[Path]:
     return [path for root in _hierarchies(mounts) for path in sorted(root.glob(pattern))]
 
 
-def remove_groups(pattern: str) -> list[str]:
-    """Remove those of such a name, once nothing is in them any more; say what was removed."""
-    found = find_groups(pattern)
+def remove_groups(pattern: str, mounts: Path = _MOUNTS) -> list[str]:
+    """End what is in those of such a name and remove them; say what was removed.
+
+    What a runtime started last, before the program, has neither a death signal nor the run's mark:
+    nothing but its group tells whose it is.
+    """
+    found = find_groups(pattern, mounts)
     deadline = time.monotonic() + _EMPTY_IN_S
     left = found
     while left:
         for path in left:
+            _kill_members(path)
             # The kernel removes such a folder with all that is in it, but not while it has members.
             with suppress(OSError):
                 path.rmdir()
@@ -36,6 +43,15 @@ def remove_groups(pattern: str) -> list[str]:
             break
         time.sleep(0.02)
     return [f"control group {path}" for path in found if path not in left]
+
+
+def _kill_members(group: Path) -> None:
+    with suppress(OSError):
+        for process in (group / "cgroup.procs").read_text().split():
+            # 0 is one of another PID namespace, and would be this process's own group.
+            if int(process) > 0:
+                with suppress(OSError):
+                    os.kill(int(process), signal.SIGKILL)
 
 
 def is_unified(mounts: Path = _MOUNTS) -> bool:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from taut.testbed.control_groups import find_groups
+from taut.testbed.control_groups import find_groups, remove_groups
 from taut.testbed.owner import pid_namespace, process_start_time
 
 _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
@@ -69,6 +69,8 @@ def remove_leftovers(places: Places = Places()) -> list[str]:
     for leftover in found:
         if _GROUP.fullmatch(leftover.path.name):
             _empty(leftover.path)
+        if _PROBE.fullmatch(leftover.path.name):
+            remove_groups(leftover.path.name, places.mounts)
         # The kernel removes such a folder with all that is in it.
         with suppress(OSError):
             leftover.path.rmdir()

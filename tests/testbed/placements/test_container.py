@@ -15,8 +15,10 @@ import pytest
 
 from taut.core.errors import TrialError
 from taut.testbed import cleanup
-from taut.testbed.control_groups import find_groups
+from taut.testbed.control_groups import find_groups, group_name
 from taut.testbed.guest.image import linked
+from taut.testbed.oci_bundle import Bundle, write_bundle
+from taut.testbed.oci_runtime import find_runtime
 from taut.testbed.owner import process_start_time
 from taut.testbed.placement import Tenant
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
@@ -267,6 +269,40 @@ def test_after_a_kill_nothing_is_left(tmp_path: Path, times: int) -> None:
         assert list(base.iterdir()) == []
         assert find_groups(f"taut-{run_id}-*") == []
         assert cleanup.run_processes(run_id) == []
+
+
+def test_a_container_that_a_kill_left_before_its_program_is_ended(tmp_path: Path) -> None:
+    """As `runc create` leaves it: it has no death signal yet, nor the run's mark."""
+    base = tmp_path / "base"
+    with RunScope(base) as scope:
+        name = group_name(scope.id, "c1")
+        folder = scope.folder / name
+        bundle = Bundle(
+            argv=["/usr/bin/sleep", "1000"],
+            environment=scope.environment,
+            root=None,
+            read=(),
+            written=(),
+            working_folder=Path("/"),
+            capabilities=(),
+            netns=None,
+            cgroup=f"/{name}",
+            cpus="",
+        )
+        write_bundle(folder, bundle)
+        pid_file = tmp_path / "pid"
+        words = ["--root", scope.folder / "containers", "create", "--bundle", folder]
+        with (tmp_path / "log").open("w") as log:
+            command = [str(find_runtime(None)), *words, "--pid-file", pid_file, name]
+            subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True)
+        pid = int(pid_file.read_text())
+        assert cleanup.run_processes(scope.id) == []
+
+        cleanup.remove_run(scope.folder)
+
+        assert find_groups(f"taut-{scope.id}-*") == []
+        assert process_start_time(pid) is None
+        assert not scope.folder.exists()
 
 
 ROOTLESS = """
