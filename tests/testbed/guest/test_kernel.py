@@ -16,7 +16,9 @@ from taut.testbed.guest.kernel import (
     _kept_package,
     _newest_package,
     _unpack,
+    choose_package,
     fetch_kernel,
+    not_had,
 )
 
 _IMAGE = "boot/vmlinuz-6.1"
@@ -156,6 +158,44 @@ def test_a_kernel_that_an_older_taut_kept_serves_without_a_network(
     kernel.config.write_text("")
     with pytest.raises(TautError, match="apt-get download: E: no network"):
         fetch_kernel("amd64", tmp_path / "cache")
+
+
+def _pack_kernel(folder: Path, release: str) -> str:
+    """Have apt-get fetch a kernel that needs no module; give its package."""
+    config = {f"boot/config-{release}": _BUILT_IN.encode(), f"boot/vmlinuz-{release}": b""}
+    _pack(folder, package := f"linux-image-{release}", config)
+    return package
+
+
+def test_all_guests_of_a_run_have_one_kernel_whatever_apt_comes_to_know(
+    tmp_path: Path, programs: Path
+) -> None:
+    cache = tmp_path / "cache"
+    _know(programs, _pack_kernel(tmp_path, "6.1.0-1-amd64"))
+    first = fetch_kernel("amd64", cache)
+
+    _know(programs, _pack_kernel(tmp_path, "6.1.0-2-amd64"))
+
+    assert fetch_kernel("amd64", cache) == first
+    assert choose_package("amd64", cache) == "linux-image-6.1.0-1-amd64"
+    assert fetch_kernel("amd64", tmp_path / "other").release == "6.1.0-2-amd64"
+
+
+def test_without_a_network_a_kept_kernel_serves_instead_of_a_newer_one(
+    tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path / "cache"
+    _know(programs, _pack_kernel(tmp_path, "6.1.0-1-amd64"))
+    kept = fetch_kernel("amd64", cache)
+    monkeypatch.setattr("taut.testbed.guest.kernel._CHOSEN", {})  # as in another run
+    _know(programs, "linux-image-6.1.0-2-amd64")
+
+    assert fetch_kernel("amd64", cache) == kept
+    assert not_had("amd64", cache) == "linux-image-6.1.0-2-amd64"
+
+    # Also when the network is there again: the run has begun.
+    _pack_kernel(tmp_path, "6.1.0-2-amd64")
+    assert fetch_kernel("amd64", cache) == kept
 
 
 def test_a_kernel_may_be_several_packages(tmp_path: Path, programs: Path) -> None:

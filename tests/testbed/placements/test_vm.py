@@ -113,10 +113,17 @@ def test_a_guest_that_cannot_be_made_is_missing(
     assert said == told[lacking]
 
 
-def test_a_kernel_that_is_kept_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_is_kept_is_enough_and_results_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its release, which a resumed run compares."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert missing_kernel("amd64", tmp_path) is not None
-    (tmp_path / "6.1.0-amd64").mkdir()
-    (tmp_path / "6.1.0-amd64/.whole").touch()
+    cache = cache_folder()
+    assert missing_kernel("amd64", cache) is not None
+    (cache / "6.1.0-amd64").mkdir(parents=True)
+    (cache / "6.1.0-amd64/.whole").touch()
 
-    assert missing_kernel("amd64", tmp_path) is None
+    assert missing_kernel("amd64", cache) is None
+    version = vm.VmPlacement().version(vm.VmOptions())
+    assert str(version).endswith("kernel amd64 6.1.0-amd64")

@@ -63,6 +63,9 @@ _PLACED = (
     r"--transform=s,^\./lib/modules/\([^/]*\)/\(vmlinuz\|config\)$,./boot/\2-\1,",
 )
 _WHOLE = ".whole"
+# Of the kernels of this process, by flavour and cache.
+_CHOSEN: dict[tuple[str, Path], str] = {}
+_NOT_HAD: dict[tuple[str, Path], str] = {}
 # What tar says, and fails, for what a flavour does not have: the cloud's has no driver of a card.
 _OF_MISSING = (": Not found in archive", ": Exiting with failure status due to previous errors")
 
@@ -93,27 +96,63 @@ def held_cache(cache: Path) -> Iterator[None]:
         yield
 
 
+def choose_package(flavour: str, cache: Path) -> str | None:
+    """Name the package of a flavour's kernel, once for all guests of this process.
+
+    It is Debian's current one; where apt knows of none, the newest that is kept; None: neither.
+    What apt knows may change while a run measures, whose trials must have one kernel.
+    """
+    meta = _PACKAGES[flavour]
+    chosen = _CHOSEN.get((meta, cache)) or _newest_package(meta) or _kept_package(meta, cache)
+    if chosen is not None:
+        _CHOSEN[meta, cache] = chosen
+    return chosen
+
+
 def missing_kernel(flavour: str, cache: Path) -> str | None:
     """Say that a kernel can neither be fetched nor is kept, and the remedy; None: it can, or is."""
-    meta = _PACKAGES[flavour]
-    if _newest_package(meta) or _kept_package(meta, cache):
+    if choose_package(flavour, cache) is not None:
         return None
     return (
-        f"kernel {flavour}: apt knows no linux-image-{meta}, and {cache} has none; `apt-get update`"
-        " first (Debian 12 or newer)"
+        f"kernel {flavour}: apt knows no linux-image-{_PACKAGES[flavour]}, and {cache} has none; "
+        "`apt-get update` first (Debian 12 or newer)"
     )
 
 
 def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
-    """Give Debian's current kernel of a flavour, fetched if it is not kept; `extra`: more modules.
+    """Give the kernel that is chosen of a flavour, fetched if not kept; `extra`: more modules.
 
-    Where apt knows of none, the newest that is kept serves; where it cannot be fetched, what an
-    older taut kept of it, if that will do. Call it while the cache is held.
+    Where it cannot be fetched, what an older taut kept of it serves, if that will do; else the
+    newest that is kept, now and from then on. Call it while the cache is held.
     """
-    package = _newest_package(_PACKAGES[flavour]) or _kept_package(_PACKAGES[flavour], cache)
+    package = choose_package(flavour, cache)
     if package is None:
         raise MissingToolError(f"guest: {missing_kernel(flavour, cache)}")
-    release = package.removeprefix("linux-image-")
+    try:
+        return _kernel_of(package, cache, extra)
+    except TautError:
+        meta = _PACKAGES[flavour]
+        kept = _kept_package(meta, cache)
+        if kept is None or (cache / release_of(package) / _WHOLE).exists():
+            raise
+        kernel = _kernel_of(kept, cache, extra)
+        _CHOSEN[meta, cache] = kept
+        _NOT_HAD[meta, cache] = package
+        return kernel
+
+
+def not_had(flavour: str, cache: Path) -> str | None:
+    """Name the kernel that could not be fetched, for which an older one serves; None: none."""
+    return _NOT_HAD.get((_PACKAGES[flavour], cache))
+
+
+def release_of(package: str) -> str:
+    """Give the release of the kernel that a package has."""
+    return package.removeprefix("linux-image-")
+
+
+def _kernel_of(package: str, cache: Path, extra: Sequence[str]) -> Kernel:
+    release = release_of(package)
     folder = cache / release
     whole = folder / _WHOLE
     failed: TautError | None = None

@@ -25,7 +25,15 @@ from taut.testbed.guest.judged import (
     parameters_of,
     tree_folder,
 )
-from taut.testbed.guest.kernel import cache_folder, fetch_kernel, held_cache, missing_kernel
+from taut.testbed.guest.kernel import (
+    cache_folder,
+    choose_package,
+    fetch_kernel,
+    held_cache,
+    missing_kernel,
+    not_had,
+    release_of,
+)
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
 from taut.testbed.guest.qemu import IOMMU_PARAMETERS, KVM, NO_LATENCY, Files, Shape
@@ -100,8 +108,11 @@ class VmPlacement:
         )
 
     def version(self, options: PlacementOptions) -> str | None:
-        """QEMU's, and the kernel's flavour."""
-        return f"QEMU {qemu.qemu_version()}, kernel {cast(VmOptions, options).kernel}"
+        """QEMU's, and the kernel's flavour and release."""
+        flavour = cast(VmOptions, options).kernel
+        package = choose_package(flavour, cache_folder())
+        release = "" if package is None else f" {release_of(package)}"
+        return f"QEMU {qemu.qemu_version()}, kernel {flavour}{release}"
 
     @contextmanager
     def entered(
@@ -196,6 +207,10 @@ class Guests:
         options, cache = self._options, cache_folder()
         with held_cache(cache):
             kernel = fetch_kernel(options.kernel, cache)
+            if (newer := not_had(options.kernel, cache)) is not None:
+                self.notes.append(
+                    f"{newer} could not be fetched: the guest has the newest kernel that is kept"
+                )
             base = image.base_image(kernel, cache)
             accelerator: str = options.accelerator
             if accelerator == "auto":
