@@ -55,6 +55,23 @@ def test_who_fails_over_what_it_lacks_is_told_by_name(
     assert f"{named}: {failed}" in reasons
 
 
+@pytest.mark.parametrize("where", ["image", "image and bare", "no image"])
+def test_a_program_that_only_an_image_has_is_looked_for_there(tmp_path: Path, where: str) -> None:
+    image = tmp_path / "image"
+    (image / "opt/vendor").mkdir(parents=True)
+    (image / "opt/vendor/taut-fwd").touch()
+    text = TEXT.replace('"taut_forward"', '"command"\noptions.argv = ["/opt/vendor/taut-fwd"]')
+    if where != "no image":
+        text = text.replace('name = "boxed"', f'name = "boxed"\noptions.root = "{image}"')
+    if where == "image and bare":
+        text += '[[placement]]\nname = "bare"\n'
+
+    reasons = [*preflight.missing(make_plan(parse_spec(text)))]
+
+    lacks = "device mine: command /opt/vendor/taut-fwd: program not found"
+    assert any(reason.startswith(lacks) for reason in reasons) == (where != "image")
+
+
 @pytest.mark.parametrize(
     ("options", "cores", "refused"),
     [

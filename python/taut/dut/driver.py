@@ -40,6 +40,11 @@ class DriverOptions(BaseModel):
         return None
 
     @property
+    def program(self) -> str | None:
+        """The user's program that the device is, which a place may have; None: no such one."""
+        return None
+
+    @property
     def n_cores(self) -> int:
         """How many cores the device polls on where there are enough; 1: it is no chain."""
         return 1

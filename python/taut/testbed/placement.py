@@ -33,6 +33,11 @@ class PlacementOptions(BaseModel):
         del folder
         return dict(options)
 
+    def has_program(self, program: str) -> bool:
+        """Whether the place has a program of its own, by its path or on its PATH."""
+        del program
+        return False
+
     @property
     def gaps_most(self) -> int | None:
         """How many gaps a program's log has room for there; None: as many as the disk has."""

@@ -195,6 +195,31 @@ def test_a_root_without_util_linux_is_held_to_its_core_and_ends_with_taut(
         wait_for("the program's end", lambda: process_start_time(process.pid) is None)
 
 
+@pytest.mark.parametrize("argv0", ["{}/fwd", "fwd"])
+def test_a_program_of_an_image_is_run_not_the_hosts_of_that_path(
+    scope: RunScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, argv0: str
+) -> None:
+    """Nor is the host's folder bound over the image's, behind a link neither."""
+    image, (shell, *_) = image_in(tmp_path, "sh", "sleep")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        host, inside = Path(name), image / name.lstrip("/")
+        inside.parent.mkdir(parents=True)
+        inside.symlink_to("/usr/local/bin")
+        (image / "usr/local/bin").mkdir(parents=True)
+        for folder, whose in ((host, "host"), (image / "usr/local/bin", "image")):
+            script = folder / "fwd"
+            script.write_text(f"#!{shell}\necho {whose}\necho end\nexec sleep 100\n")
+            script.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{host}:{os.environ['PATH']}")
+        with (
+            KIND.entered(ContainerOptions(root=image), tenant_in(tmp_path), scope) as place,
+            scope.at(place),
+            child("x", [argv0.format(host)], scope=scope, log=tmp_path / "x") as process,
+        ):
+            process.wait_ready("^end$")
+            assert process.tail() == ["image", "end"]
+
+
 def test_a_root_of_ones_own_stays_as_it_is(scope: RunScope, tmp_path: Path) -> None:
     """Folders that it lacks, as the one of the logs, are none of it while a program runs either."""
     image, programs = image_in(tmp_path, "sh", "sleep")

@@ -99,6 +99,11 @@ class CommandOptions(DriverOptions):
         """As the options say."""
         return self.version
 
+    @property
+    def program(self) -> str | None:
+        """The first word of argv."""
+        return self.argv[0]
+
     def refuses_link(self, link: str) -> str | None:
         """A placeholder that nothing stands for over that link."""
         for name in _names_in(self.argv):

@@ -79,6 +79,14 @@ class ContainerOptions(PlacementOptions):
             found["mounts"] = [str((folder / str(path)).absolute()) for path in mounts]
         return found
 
+    def has_program(self, program: str) -> bool:
+        """Only a root of one's own has other programs than the host."""
+        if self.root is None:
+            return False
+        image = self.root.resolve()
+        folders = ("/",) if "/" in program else PATH.split(":")
+        return any(path_in(image, Path(folder, program)).is_file() for folder in folders)
+
 
 class ContainerPlacement:
     """Starts programs by an OCI runtime; needs root only for what needs root outside, too."""
@@ -160,18 +168,19 @@ class Containers:
         tenant = self._tenant
         is_root = os.geteuid() == 0
         cores = sorted({*program.cores, *tenant.housekeeping})
-        folder = program.working_folder
+        folder, root = program.working_folder, self._options.root
         read = [*self._options.mounts, *(path for path in tenant.files if path.exists())]
-        root = self._options.root
-        path, is_own = _located(program.argv[0])
-        if root is not None and not is_own and not _is_in(root, program.argv[0]):
-            raise TrialError(
-                f"{program.name}: its container did not start: no {program.argv[0]} in {root}, the "
-                "root of its options; install it there"
-            )
-        if is_own:
-            read.append(path.parent)
-        argv = [str(path) if is_own else program.argv[0], *program.argv[1:]]
+        argv = list(program.argv)
+        if not self._options.has_program(argv[0]):
+            path, is_own = _located(argv[0])
+            if is_own:
+                read.append(path.parent)
+                argv[0] = str(path)
+            elif root is not None:
+                raise TrialError(
+                    f"{program.name}: its container did not start: no {argv[0]} in {root}, the "
+                    "root of its options; install it there"
+                )
         return Bundle(
             argv=[*_wrapping(program, root), *argv],
             environment={"PATH": PATH, **program.environment, **self._scope.environment},
@@ -238,12 +247,6 @@ def _located(program: str) -> tuple[Path, bool]:
     """Give a program's path on the host, and whether it lies outside of what containers have."""
     path = Path(shutil.which(program) or program).resolve()
     return path, path.is_file() and not path.is_relative_to("/usr")
-
-
-def _is_in(root: Path, program: str) -> bool:
-    """Whether an image has a program, by its path or on a container's PATH."""
-    folders = ("/",) if "/" in program else PATH.split(":")
-    return any(path_in(root.resolve(), Path(folder, program)).is_file() for folder in folders)
 
 
 def _has_user_namespaces() -> bool:
