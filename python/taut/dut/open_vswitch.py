@@ -84,6 +84,11 @@ def missing_switch(program: Program, flows: str) -> str | None:
 def _refused(flows: Path) -> str | None:
     if not flows.is_file():
         return f"{flows}: no such file of flows; see ovs-ofctl(8), `in_port=1,actions=output:2`"
+    try:
+        flows.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = flows.read_bytes()[: error.start].count(b"\n") + 1
+        return f"{flows}: line {line}: not UTF-8; save it as such, or leave that comment out"
     done = subprocess.run(
         ["ovs-ofctl", "parse-flows", str(flows)], capture_output=True, text=True, check=False
     )
