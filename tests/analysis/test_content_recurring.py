@@ -153,6 +153,18 @@ def test_a_value_that_is_slow_in_one_capture_only_is_a_period_and_said():
     assert expected in (reasons.get("ipv4 id = 3000"), reasons.get("ipv4 id = 3500"))
 
 
+def test_a_value_that_only_other_captures_have_is_none_of_this_one():
+    streams = [counting(N // 8, first_id=0), counting(N, 2, first_id=0), counting(N, 3, first_id=9)]
+    for stream in streams:
+        stream.delay(with_identifier(stream, 3_000), 3000)
+
+    together = search(*streams)
+
+    assert claims(together) == []
+    reasons = {e.field: e.reason for e in together.excluded}
+    assert reasons["ipv4 id = 3000"] == "no packet of this capture has it"
+
+
 def test_the_chance_of_several_ranks_is_that_of_fisher():
     # P(Gamma(2) > t) = exp(-t) (1 + t); P(Gamma(1) > t) = exp(-t).
     found = log_gamma_tail(np.array([3.0, 3.0, 500.0, 1.0]), np.array([1, 2, 2, 0]))

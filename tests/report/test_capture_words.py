@@ -105,6 +105,18 @@ def test_what_would_look_the_same_stands_beside_the_value():
     )
 
 
+def test_what_each_of_several_captures_has_in_the_tail_stands_beside_its_share():
+    of_each = [{"packets": 1_376, "in_tail": 12}, {"packets": 394, "in_tail": 64}]
+    shares = [
+        dict(zip(CONTENT_COLUMNS, row, strict=True))["share of its tail"]
+        for found in (of_each, of_each[:1])
+        for row in content_rows(trial(classes=[CLASS | {"by_capture": found}]))
+    ]
+
+    with_others = "100 % of 4 (12 of 1,376 packets here, of the other captures 64 of 394)"
+    assert shares == [with_others, "100 % of 4"]
+
+
 def test_of_several_classes_it_is_said_how_many_are_open():
     settled = CLASS | {"alternative": None}
 

@@ -168,6 +168,16 @@ def _run_words(run: PositionRun) -> str:
     return f"{which} {be} {run.direction} than the rest by {by}, from {run.time_ns / 1e9:.6f} s"
 
 
+def _by_capture_words(found: ContentClass) -> str:
+    """What each of several captures has in the tail; empty where there is one."""
+    if len(found.by_capture) < 2:
+        return ""
+    here, *others = (
+        f"{cells.count(of.n_in_tail)} of {cells.count(of.n_packets)}" for of in found.by_capture
+    )
+    return f" ({here} packets here, of the other captures {', '.join(others)})"
+
+
 def _content_row(found: ContentClass) -> list[str]:
     low, high = found.shift_interval_ns
     tail = found.tail
@@ -181,7 +191,7 @@ def _content_row(found: ContentClass) -> list[str]:
         f"{cells.time(found.shift_ns)} ({cells.time(low)} to {cells.time(high)})",
         cells.time(found.median_ns),
         cells.time(found.rest_median_ns),
-        f"{100 * tail.of_tail:.3g} % of {cells.count(tail.n)}",
+        f"{100 * tail.of_tail:.3g} % of {cells.count(tail.n)}{_by_capture_words(found)}",
         f"{found.p_corrected:.1g}",
         ", ".join(packets) + (f" and {cells.count(more)} more" if more > 0 else ""),
     ]

@@ -113,7 +113,8 @@ def _print_content(pair: Captured, console: Console) -> None:
         print_paragraph(
             console,
             f"{said['packets']} packets with {said['field']} = {said['value']} are "
-            f"{said['is']} by {said['by (95 %)']}: {said['first packets']}",
+            f"{said['is']} by {said['by (95 %)']}: {said['first packets']}; "
+            f"share of the tail: {said['share of its tail']}",
             "  ",
             style="yellow",
         )

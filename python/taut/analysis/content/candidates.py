@@ -15,12 +15,16 @@ from taut.analysis.content.tails import Evidence, Tail, TimeBlocks, Witnesses
 from taut.records.documents.content import ContentClass
 
 ALLOWED_ERROR = 1e-3
+NOT_IN_FIRST = "no packet of this capture has it"
 MAX_CLASSES = 10
 _MAX_JUDGED, _MAX_CONFIRMED = 200, 50
 _SAME = 0.9  # Jaccard's index of two descriptions of the same packets
 _PART, _INSIDE = 0.9, 0.9  # a part is smaller than this, and lies inside to this share
 _AS_GOOD = 1 - 1e-9  # of the log of p: the same but for rounding
 _MIN_LIFT = 1.5  # a class is in its tail at least half as often again as the rest
+_MIN_EXPECTED = 3  # packets of one capture in the tail, if it is like all: fewer may all be missing
+_AS_OFTEN = 0.25  # of the class's share in the tail of all captures, in that of one
+_SLOW_IN_CAPTURE = float(np.log(0.01))
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,7 @@ class CandidateSearch:
     ) -> None:
         self._frames = frames
         self._blocks = blocks
+        self._captures = frames.captures
         self._tails = {tail.direction: tail for tail in tails}
         self._log_n_tests = {kind: log_correction(n) for kind, n in n_tests.items()}
         self._span = span_packets(frames)
@@ -112,7 +117,8 @@ class CandidateSearch:
         if not self._stands_out(chosen, is_member):
             return None
         in_tail = tail.holds(evidence.depth) & self.alive
-        reason = work_of_time(is_member, in_tail, self._span, self._frames.captures)
+        reason = work_of_time(is_member, in_tail, self._span, self._captures)
+        reason = reason or self._not_of_the_first(evidence, is_member)
         if reason:
             self.rejected[candidate.name] = reason
             return None
@@ -132,6 +138,38 @@ class CandidateSearch:
         )
         self.alive &= ~is_member
         return found
+
+    def _not_of_the_first(self, evidence: Evidence, is_member: Mask) -> str | None:
+        """Say why a class is none of the first capture, which is told of; None where it is."""
+        if not is_member[self._captures[0]].any():
+            return NOT_IN_FIRST
+        tail = self._tails[evidence.direction]
+        share = tail_share(tail, evidence.depth, is_member, self.alive).of_class
+        does = {
+            i: self._stands_out_in(capture, evidence, is_member, share)
+            for i, capture in enumerate(self._captures)
+            if share * np.count_nonzero(is_member[capture]) >= _MIN_EXPECTED
+        }
+        if does.get(0, True):
+            return None
+        return f"stands out in {sum(does.values())} of {len(does)} captures, not in this one"
+
+    def _stands_out_in(
+        self, capture: slice, evidence: Evidence, is_member: Mask, share_of_all: float
+    ) -> bool:
+        """Ask one capture in the tail of all, or in its own: that of all is of the noisiest one."""
+        is_here = np.zeros(len(is_member), bool)
+        is_here[capture] = True
+        tail, members = self._tails[evidence.direction], is_member & is_here
+        share = tail_share(tail, evidence.depth, members, self.alive & is_here)
+        if share.of_class >= max(_MIN_LIFT * share.of_rest, _AS_OFTEN * share_of_all):
+            return True
+        alone = TimeBlocks(self._frames.latency_ns[capture])
+        own = Tail(alone, evidence.direction)
+        if not len(own.depths):
+            return False
+        witnesses = Witnesses(alone, (own,), self.alive[capture])
+        return witnesses.judge(np.flatnonzero(is_member[capture])).log_p < _SLOW_IN_CAPTURE
 
 
 def _alike(judged: Sequence[Judged], best: Judged) -> tuple[list[Judged], list[Judged]]:

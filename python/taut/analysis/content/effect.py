@@ -53,9 +53,13 @@ def describe(
     depth: int,
     description: Description,
 ) -> ContentClass:
-    """Put a class into figures, against the rest: packets that no class explains."""
+    """Put a class into figures, against the rest: packets that no class explains.
+
+    Each capture has clocks of its own: latencies are those of the first, which has to have members.
+    """
     in_tail = tail.holds(depth)
     members, rest = np.flatnonzero(is_member), np.flatnonzero(alive & ~is_member)
+    n_first = frames.captures[0].stop
     own = np.sort(blocks.residual[members])
     others = np.sort(blocks.residual[rest])
     own_low, own_high = median_interval(own)
@@ -65,8 +69,8 @@ def describe(
         value=description.value,
         direction=tail.direction,
         n_packets=len(members),
-        median_ns=_median(np.sort(frames.latency_ns[members])),
-        rest_median_ns=_median(np.sort(frames.latency_ns[rest])),
+        median_ns=_median(np.sort(frames.latency_ns[members[members < n_first]])),
+        rest_median_ns=_median(np.sort(frames.latency_ns[rest[rest < n_first]])),
         shift_ns=_median(own) - _median(others),
         shift_interval_ns=(own_low - rest_high, own_high - rest_low),
         tail=tail_share(tail, depth, is_member, alive),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.analysis.content.candidates import ALLOWED_ERROR
+from taut.analysis.content.candidates import ALLOWED_ERROR, NOT_IN_FIRST
 from taut.analysis.content.effect import Description, also_called, describe
 from taut.analysis.content.fields import Column
 from taut.analysis.content.heads import Ints, MatchedFrames
@@ -178,6 +178,8 @@ class CounterSearch:
         period = own_period(frames, members, chosen.recurring.period)
         verdict = judge_captures(frames, ranks, members, period, chosen.recurring.reach)
         reason = verdict.rejection or work_of_timer(frames, ranks, members, period, self._span)
+        if not reason and members[0] >= frames.captures[0].stop:
+            reason = NOT_IN_FIRST
         if reason:
             self._reject(chosen, reason)
             return None

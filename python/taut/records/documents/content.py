@@ -56,6 +56,7 @@ class ContentClass:
     n_packets: int = _field(metadata=key("packets"))
     median_ns: int
     rest_median_ns: int
+    """Medians of the latencies of this capture: those searched with it have clocks of their own."""
     shift_ns: int
     """How much slower the class is than the rest, as medians of (latency - block's median)."""
     shift_interval_ns: tuple[int, int]
