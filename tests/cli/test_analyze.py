@@ -273,3 +273,30 @@ def test_a_queue_that_fills_is_not_taken_off_as_a_drift(tmp_path, capsys):
     assert any("the least latency grows by 1,000,000 ± " in said for said in warnings)
     for remove in ("drift", "both"):
         assert "a queue that fills" in refused(capsys, [*sides, "--remove", remove])
+
+
+@pytest.mark.parametrize("remove", ["drift", "both"])
+@pytest.mark.parametrize("drift_ppm", [100, -100])
+@pytest.mark.parametrize("egress_later_s", [-10, 0, 10])
+def test_a_drift_is_taken_off_whichever_capture_begins_first(
+    tmp_path, capsys, remove, drift_ppm, egress_later_s
+):
+    """Of 20 s and a latency of 0; the clocks agree at the first of all stamps."""
+    pair = made_pair(4_000, gap_ns=5_000_000, latency_ns=0)
+    first_ns = pair.ingress[0].ts_ns
+    parted = [
+        f._replace(ts_ns=f.ts_ns + (f.ts_ns - first_ns) * drift_ppm // 10**6) for f in pair.egress
+    ]
+    pair.egress = parted[max(egress_later_s, 0) * 200 :]
+    pair.ingress = pair.ingress[max(-egress_later_s, 0) * 200 :]
+    apart_ns = (pair.ingress[0].ts_ns - first_ns) * drift_ppm // 10**6
+
+    sides = write_sides(tmp_path, pair)
+    found = document(capsys, *sides, "--no-content", "--remove", remove)
+
+    expected_ns = 0 if remove == "both" else apart_ns  # at the first ingress stamp
+    latency = found["latency_ns"]
+    assert abs(latency["p50"] - expected_ns) <= 2
+    assert latency["max"] - latency["min"] <= 4
+    assert abs(found["clocks"]["drift_ppb"]) < 0.5
+    assert not any("--remove" in said for said in found["warnings"])

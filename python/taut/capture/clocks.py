@@ -10,10 +10,11 @@ latency of the path.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from taut.records.documents.capture import ClockEstimate
-from taut.records.documents.match import Envelope
+from taut.records.documents.match import Envelope, MatchReport
 
 Point = tuple[int, int]
 """A time and the smallest latency around it, both in ns."""
@@ -47,6 +48,29 @@ def estimate_clocks(envelope: Envelope) -> ClockEstimate:
         offset_uncertainty_ns=round(stray_ns),
         n_points=len(points),
     )
+
+
+@dataclass(frozen=True)
+class EgressDrift:
+    """A drift as taut-match subtracts it: by egress time, counted from the first egress stamp."""
+
+    drift_ppb: float = 0.0
+    offset_ns: int = 0
+    """What has grown by the first egress stamp."""
+
+
+def drift_by_egress(clocks: ClockEstimate, report: MatchReport) -> EgressDrift:
+    """Turn the drift, which is by ingress time from the first ingress stamp; it has to be known.
+
+    `report` is that of which it was estimated. An egress stamp is 1 + s times the ingress time
+    since then, and the offset: a clock that is further by s of ingress time is so by s / (1 + s) of
+    egress time. At the first egress stamp it is so by s times the ingress time at that moment.
+    """
+    assert clocks.drift_ppb is not None and clocks.offset_ns is not None
+    per_ns = clocks.drift_ppb / 1e9
+    by_egress = per_ns / (1 + per_ns)
+    apart_ns = report.egress.first_ns - report.ingress.first_ns - clocks.offset_ns
+    return EgressDrift(1e9 * by_egress, round(by_egress * apart_ns))
 
 
 def lower_hull(points: Sequence[Point]) -> list[Point]:

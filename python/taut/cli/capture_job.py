@@ -50,11 +50,12 @@ class CaptureJob:
     def corrected(self, remove: Remove) -> "CaptureJob":
         """Match once to see how the clocks differ, and subtract that from egress time stamps."""
         from taut.analysis.capture_result import growth_words
-        from taut.capture.clocks import estimate_clocks
+        from taut.capture.clocks import EgressDrift, drift_by_egress, estimate_clocks
         from taut.testbed.scratch import Scratch
 
         with Scratch("analyze") as folder:
-            clocks = estimate_clocks(self._match(folder, []).report.envelope)
+            report = self._match(folder, []).report
+        clocks = estimate_clocks(report.envelope)
         drift_ppb, offset_ns = clocks.drift_ppb, clocks.offset_ns
         if remove is not Remove.OFFSET and drift_ppb is None:
             raise InputError(
@@ -67,12 +68,11 @@ class CaptureJob:
             )
         if remove is not Remove.DRIFT and offset_ns is None:
             raise InputError(f"--remove {remove}: nothing matched; give --offset")
-        options = self.options
-        if remove is not Remove.OFFSET:
-            options = replace(options, egress_drift_ppb=drift_ppb or 0.0)
+        drift = EgressDrift() if remove is Remove.OFFSET else drift_by_egress(clocks, report)
+        off_ns = self.options.egress_offset_ns + drift.offset_ns
         if remove is not Remove.DRIFT:
-            both = options.egress_offset_ns + (offset_ns or 0)
-            options = replace(options, egress_offset_ns=both)
+            off_ns += offset_ns or 0
+        options = replace(self.options, egress_offset_ns=off_ns, egress_drift_ppb=drift.drift_ppb)
         return replace(self, options=options)
 
     def document(self, *, match_in_engine: bool) -> "CaptureDocument":
