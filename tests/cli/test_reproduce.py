@@ -36,8 +36,8 @@ def write_pair(folder, name, pps, n_lost=0):
 @needs_matcher
 def test_each_pair_becomes_a_trial_without_its_first_second(tmp_path, capsys):
     (tmp_path / "in").mkdir()
-    write_pair(tmp_path / "in", "made", 1_000)
-    write_pair(tmp_path / "in", "made", 10_000, n_lost=5)
+    write_pair(tmp_path / "in", "dpdk-l2fwd-hw", 1_000)
+    write_pair(tmp_path / "in", "dpdk-l2fwd-hw", 10_000, n_lost=5)
     out = tmp_path / "out"
 
     status = run_command(

@@ -89,6 +89,7 @@ def test_one_pair_is_compared_and_the_others_are_said_to_be_missing():
     ]
     assert "No captures were given for 20, 30, 40" in table.note
     assert answers(shape)["the median is flat over the rate"] == "not run"
+    assert answers(shape)["every number is the published one"] == "not run"
 
 
 def test_a_rate_that_was_not_published_is_measured_only():
@@ -104,6 +105,31 @@ def test_other_captures_beside_the_published_ones_are_named_not_judged():
 
     assert "Without published numbers: dpdk-l2fwd-vm." in table.note
     assert set(answers(shape).values()) == {"yes"}
+
+
+def test_captures_of_something_else_are_held_against_nothing():
+    snort, vm = (
+        [row(pps, [9_000] * len(FIGURES), dut=name) for pps in (10_000, 15_000)]
+        for name in ("snort", "dpdk-l2fwd-vm")
+    )
+
+    *tables, shape = compare([*snort, *vm])
+
+    assert [table.title for table in tables] == [
+        "HiPNet 2021: captures of dpdk-l2fwd-vm",
+        "HiPNet 2021: captures of snort",
+    ]
+    for table in tables:
+        assert [line[:3] for line in table.rows] == [
+            ("10", "here", "300000"),
+            ("15", "here", "450000"),
+        ]
+    assert "No numbers are published for snort." in tables[1].note
+    assert set(answers(shape).values()) == {"not run"}
+    assert shape.outcome == (
+        "HiPNet 2021 (no published numbers for dpdk-l2fwd-vm, snort): "
+        f"none of its {len(shape.rows)} shapes could be judged"
+    )
 
 
 def test_captures_unlike_the_papers_say_so():

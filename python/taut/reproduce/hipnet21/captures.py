@@ -26,38 +26,62 @@ _NOTE = (
     "inter_arrival. Of Snort, the virtual machine and the real-time kernel no captures are "
     "compared; `taut reproduce hipnet21 --live` measures what this machine can."
 )
+_COLUMNS = ("kpkt/s", "", "packets", *FIGURES, "mean")
 _SHAPE_NOTE = "Each at the rate where it is worst."
 
 
 def compare_captures(rows: Variants) -> list[Section]:
-    """Set the published table beside its captures, or the only ones there are."""
-    names = sorted({str(row.device.dut) for row in rows})
-    name = PUBLISHED_NAME if PUBLISHED_NAME in names else names[0]
-    mine = [row for row in rows if row.device.dut == name]
+    """Set the published table beside its captures; others are held against nothing."""
+    others = sorted({str(row.device.dut) for row in rows} - {PUBLISHED_NAME})
+    mine = [row for row in rows if row.device.dut == PUBLISHED_NAME]
+    if not mine:
+        return [*(_measured(name, rows) for name in others), _not_judged(others)]
     note = _NOTE
-    missing = set(PUBLISHED_NS) - {round(rate_of(row)) for row in mine}
+    missing = _missing_rates(mine)
     if missing:
         note += f" No captures were given for {_listed(sorted(missing))} kpkt/s."
-    if len(names) > 1:
-        note += f" Without published numbers: {', '.join(n for n in names if n != name)}."
+    if others:
+        note += f" Without published numbers: {', '.join(others)}."
     lines = [line for row in by_rate(mine) for line in _capture_lines(row)]
-    title = f"{PAPER}: DPDK l2fwd, captures of {name}"
-    table = Section(title, ("kpkt/s", "", "packets", *FIGURES, "mean"), tuple(lines), note)
+    title = f"{PAPER}: DPDK l2fwd, captures of {PUBLISHED_NAME}"
+    table = Section(title, _COLUMNS, tuple(lines), note)
     return [table, judge_shapes(f"{PAPER}: the shape, captures", _SHAPES, mine, _SHAPE_NOTE)]
+
+
+def _missing_rates(rows: Variants) -> set[int]:
+    return set(PUBLISHED_NS) - {round(rate_of(row)) for row in rows}
 
 
 def _listed(rates_pps: Sequence[int]) -> str:
     return ", ".join(f"{pps // 1000}" for pps in rates_pps)
 
 
+def _measured(name: str, rows: Variants) -> Section:
+    lines = [_here(row) for row in by_rate([row for row in rows if row.device.dut == name])]
+    note = f"ns. No numbers are published for {name}."
+    return Section(f"{PAPER}: captures of {name}", _COLUMNS, tuple(lines), note)
+
+
+def _not_judged(names: Sequence[str]) -> Section:
+    """The shapes, which are those of the published table: no other capture has to have them."""
+    shapes: list[Shape] = [(what, published, lambda _: None) for what, published, _ in _SHAPES]
+    title = f"{PAPER} (no published numbers for {', '.join(names)}): the shape, captures"
+    return judge_shapes(title, shapes, [], f"Published are those of {PUBLISHED_NAME}.")
+
+
+def _here(row: Variant) -> tuple[str, ...]:
+    ours = [whole_sent(row), *(row.latency.value_ns(figure) for figure in (*FIGURES, "mean"))]
+    here = ("" if n is None else f"{n:.0f}" for n in ours)
+    return (f"{rate_of(row) / 1000:g}", "here", *here)
+
+
 def _capture_lines(row: Variant) -> list[tuple[str, ...]]:
     """One rate: what is published, what is measured, and by how much it differs."""
-    ours = [whole_sent(row), *(row.latency.value_ns(figure) for figure in (*FIGURES, "mean"))]
     theirs = published_at(rate_of(row))
-    rate = f"{rate_of(row) / 1000:g}"
-    here = ("here", *("" if n is None else f"{n:.0f}" for n in ours))
+    rate, *here = _here(row)
     if theirs is None:
         return [(rate, *here)]
+    ours = [whole_sent(row), *(row.latency.value_ns(figure) for figure in FIGURES)]
     return [
         (rate, "paper", *map(str, theirs), ""),
         ("", *here),
@@ -82,14 +106,16 @@ def _levels(rows: Variants) -> Judged:
 
 
 def _equal(rows: Variants) -> Judged:
-    """Count the rates at which every number is the published one."""
+    """Count the rates at which every number is the published one; None without one of them."""
+    if _missing_rates(rows):
+        return None
     known = equal = 0
     for row in rows:
         theirs = published_at(rate_of(row))
         if theirs is not None:
             ours = (whole_sent(row), *(row.latency.value_ns(figure) for figure in FIGURES))
             known, equal = known + 1, equal + (ours == theirs)
-    return (f"{equal} of {known} rates", equal == known) if known else None
+    return f"{equal} of {known} rates", equal == known
 
 
 _SHAPES: tuple[Shape, ...] = (
