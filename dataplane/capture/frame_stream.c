@@ -183,6 +183,21 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, u
 	stream->totals.n_truncated += n - n_keys;
 }
 
+// A file of nanoseconds may hold whole microseconds; the stamps say so, whatever the header says.
+static void note_resolution(
+	struct frame_totals *totals, const struct capture_frame *frames, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && totals->resolution_ns > 1; i++) {
+		int64_t rest = frames[i].ts_ns % totals->resolution_ns;
+
+		while (rest != 0) {
+			int64_t divisor = rest < 0 ? -rest : rest;
+			rest = totals->resolution_ns % divisor;
+			totals->resolution_ns = divisor;
+		}
+	}
+}
+
 // Fewer frames than asked for is the end of what is read so far: what there is, is not held up by
 // what is to come.
 static void read_batch(struct frame_stream *stream, struct frame_batch *batch)
@@ -195,6 +210,7 @@ static void read_batch(struct frame_stream *stream, struct frame_batch *batch)
 		n = (uint32_t)capture_read(stream->capture, stream->frames, N_AT_ONCE);
 		if (n > 0 && stream->n_frames + batch->n == 0)
 			stream->correction_base_ns = stream->frames[0].ts_ns;
+		note_resolution(&stream->totals, stream->frames, n);
 		fill_batch(stream, batch, n);
 		fill_records(stream, batch, n);
 	} while (n == N_AT_ONCE && batch->n < FRAME_BATCH);
@@ -269,6 +285,7 @@ int frame_stream_open(
 		return -ENOMEM;
 	stream->config = *config;
 	stream->clock_ns = INT64_MIN;
+	stream->totals.resolution_ns = 1000000000;
 	stream->keys.file.fd = stream->heads.file.fd = -1;
 	error_set(error, "%s: out of memory", config->path);
 	for (size_t i = 0; i < N_BATCHES; i++) {

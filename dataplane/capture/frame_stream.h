@@ -48,6 +48,7 @@ struct frame_stream;
 struct frame_totals {
 	uint64_t n_truncated; // frames without a key
 	int64_t first_ns, last_ns; // time stamps of the first and the last frame; 0 without
+	int64_t resolution_ns; // the greatest divisor of 1 s that divides every stamp of the file
 };
 
 // Open the file. Returns 0 or -errno with one line in error.

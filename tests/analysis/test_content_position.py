@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from made_content import Stream
+from made_content import FRAME_LEN, Stream, made_heads
+from taut.analysis.content import MatchedFrames, search_captures
 from taut.records.documents.content import PositionRun
 
 N = 20_000
@@ -106,3 +107,17 @@ def test_of_many_runs_the_greatest_are_listed_and_all_are_counted():
     assert result.positions.n_runs == 20
     listed = [run.first_position for run in result.positions.runs]
     assert listed == list(range(10_500, N, 1_000))
+
+
+def test_the_rounding_of_coarse_stamps_is_no_run():
+    """A latency of 3.3 us in whole us: it is 3 or 4 by where in its microsecond a packet comes."""
+    stream = Stream(N)
+    sent_ns = np.arange(N) * 100_001
+    stream.latency_ns = (sent_ns + 3_300) // 1_000 * 1_000 - sent_ns // 1_000 * 1_000
+    stream.delay(np.arange(9_000, 9_060), 50_000)
+    heads = made_heads(stream.rows, FRAME_LEN, stream.wire_len)
+    frames = MatchedFrames(np.arange(N), sent_ns, stream.latency_ns, heads)
+
+    found = search_captures([frames], resolution_ns=1_000).positions
+
+    assert [(r.first_position, r.last_position) for r in found.runs] == [(9_000, 9_059)]

@@ -300,3 +300,48 @@ def test_a_drift_is_taken_off_whichever_capture_begins_first(
     assert latency["max"] - latency["min"] <= 4
     assert abs(found["clocks"]["drift_ppb"]) < 0.5
     assert not any("--remove" in said for said in found["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("ingress_unit_ns", "egress_unit_ns", "coarse", "off"),
+    [
+        (1, 1, [], []),
+        (1_000, 1_000, ["longer", "shorter"], []),
+        (1_000, 1, ["longer"], ["500 ns longer"]),
+        (1, 1_000, ["shorter"], ["500 ns shorter"]),
+    ],
+)
+def test_coarse_time_stamps_are_told(
+    tmp_path, capsys, ingress_unit_ns, egress_unit_ns, coarse, off
+):
+    """Also those that a file of nanoseconds holds: a converted one says nothing of it."""
+    pair = made_pair(1_000, gap_ns=100_007, latency_ns=3_300)
+    units = (ingress_unit_ns, egress_unit_ns)
+    for frames, unit_ns in zip((pair.ingress, pair.egress), units, strict=True):
+        frames[:] = [f._replace(ts_ns=f.ts_ns // unit_ns * unit_ns) for f in frames]
+    sides = write_sides(tmp_path, pair)
+
+    found = document(capsys, *sides, "--no-content")
+    run = analyse_pairs([Pair("capture", *map(Path, sides))], tmp_path / "run", MatchOptions())
+    [trial] = analyse_run(run).trials
+
+    assert [found[side]["resolution_ns"] for side in ("ingress", "egress")] == list(units)
+    warnings = found["warnings"]
+    words = "time stamps are whole 1 µs: a latency is up to 1 µs"
+    assert [w.split(words)[1].split()[0] for w in warnings if words in w] == coarse
+    means = [w for w in warnings if "not as coarse" in w]
+    assert [w.split("latencies are ")[1].split(" on average")[0] for w in means] == off
+    assert len(warnings) == len(coarse) + len(off)
+    assert [w for w in trial.warnings if w in warnings] == warnings
+
+
+def test_few_frames_are_whole_microseconds_by_chance(tmp_path, capsys):
+    sides = write_sides(tmp_path, made_pair(9, gap_ns=100_000, latency_ns=3_000))
+
+    assert document(capsys, *sides, "--no-content")["warnings"] == []
+
+
+def test_the_pace_of_a_made_file_is_no_coarse_stamp(tmp_path, capsys):
+    sides = write_sides(tmp_path, made_pair(1_000, gap_ns=100_000))
+
+    assert document(capsys, *sides, "--no-content")["warnings"] == []

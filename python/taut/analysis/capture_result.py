@@ -23,6 +23,11 @@ from taut.records.documents.figures import NO_FIGURES, Figures
 from taut.records.documents.match import CaptureSide, MatchCounts, MatchReport
 
 HISTOGRAM_BIN_NS = 100
+_COARSE_NS = 100
+"""Time stamps in units from here on are told: latencies of a device may be no longer."""
+_MICROSECOND = 1_000
+_LEAST_FRAMES = 10
+"""Of fewer frames the stamps may all be whole by chance."""
 
 Series = Callable[[str], tuple[Integers, Integers]]
 """Values of a metric, ascending, and how often each occurred; the warm-up is left out."""
@@ -152,9 +157,38 @@ def warnings(
                 f"{side.path}: {short} frames hold fewer bytes than the key needs; "
                 "give --key bytes that were captured"
             )
+    found += _coarse_stamps(report, metrics)
     found += _ends_apart(report, counts, metrics)
     if clocks.is_drift_shown:
         found.append(growth_words(clocks))
+    return found
+
+
+def _coarse_stamps(report: MatchReport, metrics: Mapping[str, Figures]) -> list[str]:
+    """Say what stamps of whole microseconds, or the like, do to latencies."""
+    found, off_ns = [], 0
+    for side, between, become, sign in (
+        (report.ingress, "inter_departure", "longer", 1),
+        (report.egress, "inter_arrival", "shorter", -1),
+    ):
+        unit_ns = side.resolution_ns or 1
+        if unit_ns < _COARSE_NS or side.frames < _LEAST_FRAMES:
+            continue
+        if unit_ns > _MICROSECOND and unit_ns == metrics.get(between, NO_FIGURES).min_ns:
+            continue  # the pace of a file that was made: packets at multiples of their distance
+        off_ns += sign * unit_ns
+        unit = length_words(unit_ns)
+        found.append(
+            f"{side.path}: time stamps are whole {unit}: a latency is up to {unit} {become} than "
+            "it was if they are cut, which its intervals do not contain; capture nanoseconds "
+            "(tcpdump --nano)"
+        )
+    if off_ns:
+        become = "longer" if off_ns > 0 else "shorter"
+        found.append(
+            f"time stamps of the two files are not as coarse: all latencies are "
+            f"{length_words(abs(off_ns) // 2)} {become} on average than they were if stamps are cut"
+        )
     return found
 
 
@@ -236,4 +270,5 @@ def _side(side: CaptureSide) -> SideOfCapture:
         backwards=side.backwards,
         format=side.format,
         compression=side.compression,
+        resolution_ns=side.resolution_ns if side.frames else None,
     )

@@ -357,6 +357,7 @@ def _content(trial: TrialDirectory, report: Capture) -> ContentSearch | None:
             trial.packets,
             together_with=[Path(other) / tables.HEADS for other in report.together_with],
             keep=trial.path / tables.HEADS,
+            resolution_ns=report.resolution_ns,
         )
         write_json(content, plain(found))
         heads.unlink()

@@ -195,7 +195,8 @@ class CaptureJob:
         from taut.analysis.content import search_capture
 
         others = kept_frames(self.companions)
-        return search_capture(matched.folder, packets, together_with=others)
+        unit_ns = matched.report.resolution_ns
+        return search_capture(matched.folder, packets, together_with=others, resolution_ns=unit_ns)
 
 
 def _load_measuring() -> None:

@@ -4,11 +4,11 @@ The first packets of a capture meet cold caches, the last ones a generator that 
 hits whoever comes by. Such runs hold whatever their packets happen to hold, so that no search by
 content may name them; but they are in the tail, and a reader wants to know where they are.
 
-Far is 10 times the usual spread about the median. Neighbours are packets at most 3 places apart,
-and at least half of the packets from the first of a run to its last are far: a pattern that goes
-through the whole capture, as of flows in turn, is no place. A run is told if so many packets that
-are far would hardly (1e-3, for all runs) come together by chance, given how many are far elsewhere;
-at the two ends of a capture already one may suffice.
+Far is 10 times the usual spread about the median, and 10 units of latency. Neighbours are
+packets at most 3 places apart, and at least half of the packets from the first of a run to its last
+are far: a pattern that goes through the whole capture, as of flows in turn, is no place. A run is
+told if so many packets that are far would hardly (1e-3, for all runs) come together by chance,
+given how many are far elsewhere; at the two ends of a capture already one may suffice.
 """
 
 from collections.abc import Iterator
@@ -37,11 +37,14 @@ class _Run(NamedTuple):
     excess_ns: int
 
 
-def find_positions(frames: MatchedFrames, alive: Mask) -> Positions:
-    """Find runs in the first capture, among the packets that no class explains."""
+def find_positions(frames: MatchedFrames, alive: Mask, resolution_ns: int = 1) -> Positions:
+    """Find runs in the first capture, among the packets that no class explains.
+
+    `resolution_ns` is the unit of its latencies, the least spread that they can show.
+    """
     latency_ns = frames.latency_ns[frames.captures[0]]
     above_ns = latency_ns - int(np.median(latency_ns))
-    spread_ns = max(_SPREAD_OF_MAD * float(np.median(np.abs(above_ns))), 1.0)
+    spread_ns = max(_SPREAD_OF_MAD * float(np.median(np.abs(above_ns))), resolution_ns)
     alive = alive[frames.captures[0]]
     runs: list[_Run] = []
     in_run = np.zeros(len(latency_ns), bool)

@@ -43,11 +43,13 @@ def search_capture(
     *,
     together_with: Sequence[Path] = (),
     keep: Path | None = None,
+    resolution_ns: int = 1,
     max_packets: int = MAX_PACKETS,
 ) -> ContentSearch:
     """Search the frames' heads in the folder `raw`, joined with the matched packets.
 
     `together_with` are frames that other captures of the device left; `keep`: leave them so.
+    `resolution_ns` is the unit of latencies, of coarse time stamps.
     """
     n = count_matched(packets_parquet)
     if n > max_packets:
@@ -58,17 +60,18 @@ def search_capture(
     n_together = n + sum(map(count_kept, together_with))
     if n_together > max_packets:
         return _not_searched(n_together, max_packets)
-    return search_captures([frames, *map(read_kept, together_with)], max_packets=max_packets)
+    captures = [frames, *map(read_kept, together_with)]
+    return search_captures(captures, resolution_ns=resolution_ns, max_packets=max_packets)
 
 
 def search_captures(
-    captures: Sequence[MatchedFrames], *, max_packets: int = MAX_PACKETS
+    captures: Sequence[MatchedFrames], *, resolution_ns: int = 1, max_packets: int = MAX_PACKETS
 ) -> ContentSearch:
     """Search captures of one device together; the result is told of the first one."""
     n_first, n = len(captures[0].position), sum(len(c.position) for c in captures)
     if n_first < MIN_PACKETS or n > max_packets:
         return _not_searched(n_first if n_first < MIN_PACKETS else n, max_packets)
-    return _search(join_captures(captures))
+    return _search(join_captures(captures), resolution_ns)
 
 
 def _not_searched(n: int, max_packets: int) -> ContentSearch:
@@ -79,7 +82,7 @@ def _not_searched(n: int, max_packets: int) -> ContentSearch:
     return ContentSearch(n, not_searched=reason)
 
 
-def _search(frames: MatchedFrames) -> ContentSearch:
+def _search(frames: MatchedFrames, resolution_ns: int) -> ContentSearch:
     blocks = TimeBlocks(frames.latency_ns, frames.captures)
     both = (Tail(blocks, "slower"), Tail(blocks, "faster"))
     tails = [tail for tail in both if len(tail.depths)]
@@ -109,7 +112,7 @@ def _search(frames: MatchedFrames) -> ContentSearch:
         excluded=_excluded({**search.rejected, **counters.rejected}, counted),
         tests_by_kind={kind.name.lower(): n for kind, n in n_tests.items()},
         counters=[recurring.document() for recurring in counters.recurring],
-        positions=find_positions(frames, search.alive),
+        positions=find_positions(frames, search.alive, resolution_ns),
         n_captures=len(frames.starts),
     )
 

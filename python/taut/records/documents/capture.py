@@ -102,6 +102,8 @@ class SideOfCapture:
     backwards: int
     format: str
     compression: str
+    resolution_ns: int | None = None
+    """The greatest divisor of 1 s that divides every time stamp of the file; None: no frames."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """match.json: what taut-match found in a pair of captures; docs/matching.md defines the classes."""
 
 from dataclasses import dataclass, field
+from math import gcd
 
 from taut.records.documents.json_field import rest
 from taut.records.documents.json_form import JsonObject
@@ -31,6 +32,8 @@ class CaptureSide:
     backwards: int = 0
     format: str = ""
     compression: str = ""
+    resolution_ns: int | None = None
+    """The greatest divisor of 1 s that divides every time stamp of the file; None: not known."""
     notes: tuple[MatchNote, ...] = ()
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
@@ -79,6 +82,11 @@ class MatchReport:
     egress_offset_ns: int
     egress_drift_ppb: float
     envelope: Envelope
+
+    @property
+    def resolution_ns(self) -> int:
+        """The unit of latencies, which that of either file's stamps holds; 1 where not known."""
+        return gcd(self.ingress.resolution_ns or 1, self.egress.resolution_ns or 1)
 
 
 @dataclass(frozen=True)
