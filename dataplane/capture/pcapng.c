@@ -3,6 +3,7 @@
 // https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html
 
 #include "capture_priv.h"
+#include "pcapng_interface.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,24 +23,10 @@ enum {
 	BLOCK_MIN_BYTES = 12,
 	BLOCK_HEADER_BYTES = 8,
 	SECTION_MIN_BYTES = 28,
-	INTERFACE_MIN_BYTES = 20,
 	PACKET_MIN_BYTES = 32,
 	PACKET_HEADER_BYTES = 28, // of an enhanced or obsolete packet block
 	BYTE_ORDER_MAGIC = 0x1a2b3c4d,
-
-	OPTION_END = 0,
-	OPTION_RESOLUTION = 9,
-	OPTION_TIME_OFFSET = 14,
 	MAX_INTERFACES = 65536,
-};
-
-// A time stamp t is (t * scale >> shift) / divisor ns since offset_s.
-struct interface {
-	uint64_t link_type; // CAPTURE_NO_INTERFACE: its block says none
-	uint32_t scale;
-	uint8_t shift;
-	uint64_t divisor;
-	int64_t offset_s;
 };
 
 struct pcapng {
@@ -128,51 +115,6 @@ static struct judgement pcapng_judge_restart(const struct capture *capture, cons
 	return found;
 }
 
-// if_tsresol: a power of 10, or with the upper bit set of 2, finer than a second.
-static void set_resolution(struct interface *interface, uint8_t resolution)
-{
-	unsigned exponent = resolution & 0x7f;
-	bool is_binary = resolution & 0x80;
-
-	interface->scale = 1000000000;
-	interface->shift = is_binary ? (uint8_t)exponent : 0;
-	interface->divisor = 1;
-	if (is_binary)
-		return;
-	for (; exponent > 0 && interface->scale > 1; exponent--)
-		interface->scale /= 10;
-	// Above 19 digits below the nanosecond no 64-bit number reaches one.
-	if (exponent > 19)
-		interface->scale = 0;
-	else
-		for (; exponent > 0; exponent--)
-			interface->divisor *= 10;
-}
-
-static void read_options(
-	struct interface *interface, const uint8_t *at, const uint8_t *end, bool is_swapped)
-{
-	while (end - at >= 4) {
-		uint16_t code = load_u16(at, is_swapped);
-		uint16_t len = load_u16(at + 2, is_swapped);
-		const uint8_t *value = at + 4;
-		if (code == OPTION_END || end - value < len)
-			return;
-		if (code == OPTION_RESOLUTION && len == 1) {
-			set_resolution(interface, *value);
-		} else if (code == OPTION_TIME_OFFSET && len == 8) {
-			uint64_t first = load_u32(value, is_swapped);
-			uint64_t second = load_u32(value + 4, is_swapped);
-			uint64_t high = is_swapped ? first : second;
-			interface->offset_s = (int64_t)(high << 32 | (is_swapped ? second : first));
-		}
-		size_t padded = (len + 3u) & ~3u;
-		if ((size_t)(end - value) < padded)
-			return;
-		at = value + padded;
-	}
-}
-
 // Of a block that is too short, or lost, only the number.
 static int add_interface(struct capture *capture, const uint8_t *at, uint32_t len)
 {
@@ -187,13 +129,7 @@ static int add_interface(struct capture *capture, const uint8_t *at, uint32_t le
 		capture->state = pcapng = grown;
 		pcapng->room = room;
 	}
-	struct interface *interface = &pcapng->interfaces[pcapng->n_interfaces++];
-	*interface = (struct interface){.link_type = CAPTURE_NO_INTERFACE};
-	if (len < INTERFACE_MIN_BYTES)
-		return 0;
-	interface->link_type = load_u16(at + 8, pcapng->is_swapped);
-	set_resolution(interface, 6);
-	read_options(interface, at + 16, at + len - 4, pcapng->is_swapped);
+	pcapng->interfaces[pcapng->n_interfaces++] = interface_read(at, len, pcapng->is_swapped);
 	return 0;
 }
 
@@ -227,18 +163,6 @@ static void pcapng_note_broken(struct capture *capture, size_t n_passed)
 		take_interface(capture, at, 0);
 	}
 	capture_note(capture, CAPTURE_BAD_LENGTH, byte_source_offset(capture->source, at), len);
-}
-
-static bool interface_time(const struct interface *interface, uint64_t stamp, int64_t *ts_ns)
-{
-	unsigned __int128 units = (unsigned __int128)stamp * interface->scale >> interface->shift;
-	__int128 ns = (__int128)interface->offset_s * 1000000000;
-
-	if (interface->divisor > 1)
-		units /= interface->divisor;
-	ns += (__int128)units;
-	*ts_ns = (int64_t)ns;
-	return ns == (__int128)*ts_ns;
 }
 
 // An enhanced or an obsolete packet block: they differ in how wide the interface's number is.
