@@ -121,6 +121,12 @@ def pcapng_bytes(
     return b"".join(parts)
 
 
+def statistics_block(dropped: int, order: str = "<") -> bytes:
+    """What dumpcap writes at the end of a pcapng: interface 0 dropped so many (isb_ifdrop)."""
+    head = struct.pack(order + "III", 0, 0, 0)
+    return _block(order, 5, head + struct.pack(order + "HHQ", 5, 8, dropped) + bytes(4))
+
+
 def _block(order: str, kind: int, body: bytes) -> bytes:
     length = struct.pack(order + "I", 12 + len(body))
     return struct.pack(order + "I", kind) + length + body + length

@@ -46,6 +46,7 @@ struct capture_note {
 struct capture_report {
 	uint64_t n_frames; // given so far
 	uint64_t n_bytes; // of the decompressed file, read so far
+	uint64_t n_dropped; // packets that were lost to the file while it was written, as it says
 	const char *format; // "pcap", "pcapng"; static
 	const char *compression; // "none", "gzip", "zstd"; static
 	struct capture_note notes[N_CAPTURE_NOTES];

@@ -97,6 +97,14 @@ static inline uint32_t load_u32(const uint8_t *at, bool is_swapped)
 	return is_swapped ? __builtin_bswap32(value) : value;
 }
 
+static inline uint64_t load_u64(const uint8_t *at, bool is_swapped)
+{
+	uint64_t value;
+
+	__builtin_memcpy(&value, at, sizeof(value));
+	return is_swapped ? __builtin_bswap64(value) : value;
+}
+
 static inline uint16_t load_u16(const uint8_t *at, bool is_swapped)
 {
 	uint16_t value;

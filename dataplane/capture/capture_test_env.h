@@ -49,6 +49,12 @@ static inline void put_u32(struct bytes *bytes, uint32_t value)
 	put(bytes, &value, sizeof(value));
 }
 
+static inline void put_u64(struct bytes *bytes, uint64_t value)
+{
+	value = bytes->is_swapped ? __builtin_bswap64(value) : value;
+	put(bytes, &value, sizeof(value));
+}
+
 static inline void put_u16(struct bytes *bytes, uint16_t value)
 {
 	value = bytes->is_swapped ? __builtin_bswap16(value) : value;

@@ -42,6 +42,7 @@ static void print_side(struct json *json, const char *name, const struct match_s
 	json_u64(json, "cut_off", capture->notes[CAPTURE_CUT_OFF].count);
 	json_u64(json, "snapped", capture->notes[CAPTURE_SNAPPED].count);
 	json_u64(json, "backwards", capture->notes[CAPTURE_BACKWARDS].count);
+	json_u64(json, "dropped", capture->n_dropped);
 	json_i64(json, "first_ns", side->totals->first_ns);
 	json_i64(json, "last_ns", side->totals->last_ns);
 	json_i64(json, "resolution_ns", side->totals->resolution_ns);

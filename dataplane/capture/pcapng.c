@@ -165,12 +165,26 @@ static void pcapng_note_broken(struct capture *capture, size_t n_passed)
 	capture_note(capture, CAPTURE_BAD_LENGTH, byte_source_offset(capture->source, at), len);
 }
 
+// Of an interface whose frames are given.
+static void take_statistics(struct capture *capture, const uint8_t *at, uint32_t len)
+{
+	struct pcapng *pcapng = capture->state;
+
+	if (len < STATISTICS_MIN_BYTES)
+		return;
+	uint32_t number = load_u32(at + 8, pcapng->is_swapped);
+	if (number < pcapng->n_interfaces &&
+		pcapng->interfaces[number].link_type == CAPTURE_LINK_ETHERNET)
+		capture->report.n_dropped += interface_take_statistics(
+			&pcapng->interfaces[number], at, len, pcapng->is_swapped);
+}
+
 // An enhanced or an obsolete packet block: they differ in how wide the interface's number is.
 // Returns whether it gives a frame.
 static inline bool give_packet(struct capture *capture, const struct block *block,
 	const uint8_t *at, struct capture_frame *frame)
 {
-	const struct pcapng *pcapng = capture->state;
+	struct pcapng *pcapng = capture->state;
 	const bool is_swapped = pcapng->is_swapped;
 	uint64_t offset = byte_source_offset(capture->source, at);
 	uint32_t cap_len, number;
@@ -194,6 +208,10 @@ static inline bool give_packet(struct capture *capture, const struct block *bloc
 		capture_note(capture, CAPTURE_OTHER_LINK_TYPE, offset, link_type);
 		return false;
 	}
+	uint32_t options = PACKET_HEADER_BYTES + ((cap_len + 3) & ~UINT32_C(3));
+	if (block->len > options + 4 && block->type == BLOCK_ENHANCED_PACKET)
+		capture->report.n_dropped += interface_take_drops(
+			&pcapng->interfaces[number], at + options, at + block->len - 4, is_swapped);
 	struct capture_frame given = {
 		.data = at + PACKET_HEADER_BYTES,
 		.cap_len = cap_len,
@@ -224,6 +242,8 @@ static void take_block(struct capture *capture, const struct block *block, const
 		if (block->len < INTERFACE_MIN_BYTES)
 			capture_note(capture, CAPTURE_BAD_LENGTH, offset, block->len);
 		take_interface(capture, at, block->len);
+	} else if (block->type == BLOCK_STATISTICS) {
+		take_statistics(capture, at, block->len);
 	}
 }
 

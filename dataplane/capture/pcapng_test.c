@@ -195,6 +195,34 @@ static void test_other_blocks_are_passed_over(void **state)
 	assert_int_equal(outcome->frames[2].first, frame_byte(9, 0));
 }
 
+// Statistics count from the start of the capture, packets since the one before; what no writer
+// counts is UINT64_MAX. Interface 1 is not Ethernet, 9 not described.
+static void test_what_was_dropped_while_capturing_is_summed_up(void **state)
+{
+	for (int is_swapped = 0; is_swapped < 2; is_swapped++) {
+		struct bytes bytes = {.is_swapped = is_swapped};
+
+		put_section(&bytes);
+		put_interface(&bytes, 1, 9, 0);
+		put_interface(&bytes, 113, 9, 0);
+		put_packet_after_drops(&bytes, 0, 1, 0, 60, 60, 2);
+		put_packet_after_drops(&bytes, 0, 2, 1, 61, 61, 3);
+		put_statistics(&bytes, 0, 10, 5);
+		put_statistics(&bytes, 0, 100, 20);
+		put_statistics(&bytes, 1, 1000, 0);
+		put_statistics(&bytes, 9, 1000, 0);
+		put_section(&bytes);
+		put_interface(&bytes, 1, 9, 0);
+		put_packet_after_drops(&bytes, 0, 3, 2, 60, 60, 7);
+		put_statistics(&bytes, 0, 4, UINT64_MAX);
+		struct outcome *outcome = read_bytes(&bytes, BLOCK);
+
+		assert_int_equal(outcome->n, 3);
+		assert_only(outcome, 0);
+		assert_int_equal(outcome->report.n_dropped, 120 + 7);
+	}
+}
+
 static void test_a_cut_file_gives_its_whole_frames_and_says_where(void **state)
 {
 	for (size_t len = 4; len < packet_at(3); len++) {
@@ -271,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_many_interfaces_are_told_apart),
 		cmocka_unit_test(test_frames_of_other_link_types_are_counted),
 		cmocka_unit_test(test_other_blocks_are_passed_over),
+		cmocka_unit_test(test_what_was_dropped_while_capturing_is_summed_up),
 		cmocka_unit_test(test_a_cut_file_gives_its_whole_frames_and_says_where),
 		cmocka_unit_test(test_a_flipped_bit_costs_one_frame),
 		cmocka_unit_test(test_a_packet_that_claims_more_than_its_block_costs_itself),

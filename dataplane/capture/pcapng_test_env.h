@@ -9,6 +9,9 @@ enum {
 	SECTION_LEN = 28,
 	OPTION_RESOLUTION = 9,
 	OPTION_OFFSET = 14,
+	OPTION_PACKET_DROPS = 4,
+	OPTION_INTERFACE_DROPS = 5,
+	OPTION_SYSTEM_DROPS = 7,
 };
 
 static inline void put_section(struct bytes *bytes)
@@ -50,10 +53,34 @@ static inline void put_interface(
 	put_u32(bytes, len);
 }
 
-static inline void put_packet(struct bytes *bytes, uint32_t interface, uint64_t stamp,
-	uint32_t mark, uint32_t cap_len, uint32_t wire_len)
+static inline void put_u64_option(struct bytes *bytes, uint16_t code, uint64_t value)
 {
-	uint32_t padding = -cap_len & 3, len = 32 + cap_len + padding;
+	put_u16(bytes, code);
+	put_u16(bytes, 8);
+	put_u64(bytes, value);
+}
+
+static inline void put_statistics(
+	struct bytes *bytes, uint32_t interface, uint64_t interface_drops, uint64_t system_drops)
+{
+	enum { LEN = 52 };
+
+	put_u32(bytes, 5);
+	put_u32(bytes, LEN);
+	put_u32(bytes, interface);
+	put_u64(bytes, 0);
+	put_u64_option(bytes, OPTION_INTERFACE_DROPS, interface_drops);
+	put_u64_option(bytes, OPTION_SYSTEM_DROPS, system_drops);
+	put_u32(bytes, 0);
+	put_u32(bytes, LEN);
+}
+
+// n_dropped: of option epb_dropcount; 0: left out.
+static inline void put_packet_after_drops(struct bytes *bytes, uint32_t interface, uint64_t stamp,
+	uint32_t mark, uint32_t cap_len, uint32_t wire_len, uint64_t n_dropped)
+{
+	uint32_t padding = -cap_len & 3;
+	uint32_t len = 32 + cap_len + padding + (n_dropped != 0 ? 12 : 0);
 
 	put_u32(bytes, 6);
 	put_u32(bytes, len);
@@ -64,5 +91,13 @@ static inline void put_packet(struct bytes *bytes, uint32_t interface, uint64_t 
 	put_u32(bytes, wire_len);
 	put_frame_bytes(bytes, mark, cap_len);
 	put(bytes, "\0\0\0", padding);
+	if (n_dropped != 0)
+		put_u64_option(bytes, OPTION_PACKET_DROPS, n_dropped);
 	put_u32(bytes, len);
+}
+
+static inline void put_packet(struct bytes *bytes, uint32_t interface, uint64_t stamp,
+	uint32_t mark, uint32_t cap_len, uint32_t wire_len)
+{
+	put_packet_after_drops(bytes, interface, stamp, mark, cap_len, wire_len, 0);
 }

@@ -81,6 +81,7 @@ void read_twice(const uint8_t *data, size_t len, size_t block_bytes)
 	struct reading large = read_all(data, len, 1 << 16);
 
 	must(small.err == large.err && small.digest == large.digest, "same frames");
+	must(small.report.n_dropped == large.report.n_dropped, "same drops");
 	for (unsigned kind = 0; kind < N_CAPTURE_NOTES; kind++) {
 		const struct capture_note *a = &small.report.notes[kind];
 		const struct capture_note *b = &large.report.notes[kind];

@@ -16,8 +16,10 @@ from made_captures import (
     frame_bytes,
     made_pair,
     pcap_bytes,
+    pcapng_bytes,
     plant_loss,
     shift_clock,
+    statistics_block,
     write_capture,
 )
 from made_run import VARIANTS, make_run
@@ -345,3 +347,20 @@ def test_the_pace_of_a_made_file_is_no_coarse_stamp(tmp_path, capsys):
     sides = write_sides(tmp_path, made_pair(1_000, gap_ns=100_000))
 
     assert document(capsys, *sides, "--no-content")["warnings"] == []
+
+
+def test_packets_that_the_capture_dropped_are_told_from_the_devices(tmp_path, capsys):
+    pair = made_pair(1_000)
+    plant_loss(pair, 10)
+    sides = [
+        str(write_capture(tmp_path / name, pcapng_bytes(frames) + statistics_block(dropped)))
+        for name, frames, dropped in (("in", pair.ingress, 0), ("out", pair.egress, 10))
+    ]
+
+    found = document(capsys, *sides, "--no-content")
+
+    assert (found["lost"], found["ingress"]["dropped"], found["egress"]["dropped"]) == (10, 0, 10)
+    assert found["warnings"] == [
+        f"{sides[1]}: 10 packets were dropped while it was captured, as it says: "
+        "up to so many of the lost are not the device's"
+    ]

@@ -158,6 +158,12 @@ def warnings(
                 "give --key bytes that were captured"
             )
     found += _coarse_stamps(report, metrics)
+    found += [
+        f"{side.path}: {side.dropped} packets were dropped while it was captured, as it says: "
+        f"up to so many of the {become} are not the device's"
+        for side, become in zip(sides, ("orphans", "lost"), strict=True)
+        if side.dropped
+    ]
     found += _ends_apart(report, counts, metrics)
     if clocks.is_drift_shown:
         found.append(growth_words(clocks))
@@ -268,6 +274,7 @@ def _side(side: CaptureSide) -> SideOfCapture:
         cut_off=side.cut_off,
         snapped=side.snapped,
         backwards=side.backwards,
+        dropped=side.dropped,
         format=side.format,
         compression=side.compression,
         resolution_ns=side.resolution_ns if side.frames else None,

@@ -100,6 +100,8 @@ class SideOfCapture:
     cut_off: int
     snapped: int
     backwards: int
+    dropped: int
+    """Packets that whoever captured dropped, as the file says (pcapng); 0 also where it cannot."""
     format: str
     compression: str
     resolution_ns: int | None = None

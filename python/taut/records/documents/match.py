@@ -30,6 +30,8 @@ class CaptureSide:
     cut_off: int = 0
     snapped: int = 0
     backwards: int = 0
+    dropped: int = 0
+    """Packets that whoever captured dropped, as the file says; 0 also where it cannot say."""
     format: str = ""
     compression: str = ""
     resolution_ns: int | None = None
