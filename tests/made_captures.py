@@ -127,6 +127,12 @@ def statistics_block(dropped: int, order: str = "<") -> bytes:
     return _block(order, 5, head + struct.pack(order + "HHQ", 5, 8, dropped) + bytes(4))
 
 
+def simple_packet_block(frame: Frame, order: str = "<") -> bytes:
+    """A packet without a time stamp, which taut passes over."""
+    padding = bytes(-len(frame.data) % 4)
+    return _block(order, 3, struct.pack(order + "I", frame.wire_len) + frame.data + padding)
+
+
 def _block(order: str, kind: int, body: bytes) -> bytes:
     length = struct.pack(order + "I", 12 + len(body))
     return struct.pack(order + "I", kind) + length + body + length

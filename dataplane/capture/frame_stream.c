@@ -37,6 +37,7 @@ struct frame_stream {
 	struct capture_frame frames[N_AT_ONCE];
 	uint64_t n_frames;
 	int64_t clock_ns, correction_base_ns;
+	uint64_t clock_pos; // of the frame that set the clock
 	struct frame_totals totals;
 	struct frame_file keys, heads;
 	int error;
@@ -149,6 +150,29 @@ static int64_t corrected(const struct frame_stream *stream, int64_t ts_ns)
 	return ns_minus(ns_minus(ts_ns, by->offset_ns), llrint(drift_ns));
 }
 
+static void note_behind(struct frame_stream *stream, int64_t ahead_ns)
+{
+	struct frame_leap *leap = &stream->totals.leap;
+
+	if (leap->n_behind++ == 0) {
+		leap->pos = stream->clock_pos;
+		leap->ahead_ns = ahead_ns;
+	}
+}
+
+// Hot path: the clock of a frame.
+static inline int64_t advance_clock(struct frame_stream *stream, int64_t ts_ns, uint64_t pos)
+{
+	if (ts_ns > stream->clock_ns) {
+		stream->clock_ns = ts_ns;
+		stream->clock_pos = pos;
+	} else if (__builtin_expect(
+			   ns_minus(stream->clock_ns, ts_ns) >= stream->config.window_ns, 0)) {
+		note_behind(stream, ns_minus(stream->clock_ns, ts_ns));
+	}
+	return stream->clock_ns;
+}
+
 // Hot path: stamps, clocks, keys and hashes of the n frames just read, behind those of the batch.
 static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, uint32_t n)
 {
@@ -158,20 +182,18 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, u
 	uint32_t stride = config->key->stride;
 	struct match_frame *out = &batch->frames[batch->n];
 	uint8_t *key = batch->keys + (size_t)batch->n * stride;
-	int64_t clock_ns = stream->clock_ns;
+	uint64_t pos = batch->first_pos + batch->n;
 	uint64_t n_keys = 0;
 
 	for (uint32_t i = 0; i < n; i++, out++, key += stride) {
 		const struct capture_frame *frame = &stream->frames[i];
 		int64_t ts_ns = corrects ? corrected(stream, frame->ts_ns) : frame->ts_ns;
 
-		if (ts_ns > clock_ns)
-			clock_ns = ts_ns;
 		bool has_key = key_extract_fast(config->key, frame, key);
 		n_keys += has_key;
 		*out = (struct match_frame){
 			.ts_ns = ts_ns,
-			.clock_ns = clock_ns,
+			.clock_ns = advance_clock(stream, ts_ns, pos + i),
 			.key = has_key ? key : NULL,
 			.hash = hashes ? key_hash_fast(key, stride, config->seed) : 0,
 			.frame_len = frame->wire_len < UINT16_MAX ? (uint16_t)frame->wire_len
@@ -179,7 +201,6 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, u
 		};
 	}
 	batch->n += n;
-	stream->clock_ns = clock_ns;
 	stream->totals.n_truncated += n - n_keys;
 }
 

@@ -35,6 +35,7 @@ struct frame_stream_config {
 	const struct key_spec *key;
 	uint64_t seed; // of the hashes
 	bool hashes; // fill them in
+	int64_t window_ns; // above 0
 	struct frame_correction correction;
 	const char *keys_path; // write frame records with keys here; NULL: not
 	const char *heads_path; // write frame records with the first HEAD_BYTES here; NULL: not
@@ -44,11 +45,19 @@ enum { HEAD_BYTES = 128 };
 
 struct frame_stream;
 
+// Frames whose clock is a window or more ahead of their own time stamp: they match nothing of it.
+struct frame_leap {
+	uint64_t n_behind; // 0: none, nor the others
+	uint64_t pos; // of the frame whose stamp is the clock of the first of them
+	int64_t ahead_ns; // of the first of them
+};
+
 // What a stream says at its end, besides its capture_report.
 struct frame_totals {
 	uint64_t n_truncated; // frames without a key
 	int64_t first_ns, last_ns; // time stamps of the first and the last frame; 0 without
 	int64_t resolution_ns; // the greatest divisor of 1 s that divides every stamp of the file
+	struct frame_leap leap;
 };
 
 // Open the file. Returns 0 or -errno with one line in error.

@@ -140,6 +140,7 @@ static int open_side(
 		.key = &run->key,
 		.seed = run->seed,
 		.hashes = is_ingress,
+		.window_ns = (int64_t)options->window_ns,
 		.keys_path = options->keys ? keys : NULL,
 		.heads_path = options->heads && is_ingress ? heads : NULL,
 	};

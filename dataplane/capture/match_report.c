@@ -28,6 +28,15 @@ static void print_notes(struct json *json, const struct match_side *side)
 	json_end(json);
 }
 
+static void print_leap(struct json *json, const struct frame_leap *leap)
+{
+	json_object(json, "leap");
+	json_u64(json, "pos", leap->pos);
+	json_i64(json, "ahead_ns", leap->ahead_ns);
+	json_u64(json, "frames_behind", leap->n_behind);
+	json_end(json);
+}
+
 static void print_side(struct json *json, const char *name, const struct match_side *side)
 {
 	const struct capture_report *capture = side->capture;
@@ -46,6 +55,8 @@ static void print_side(struct json *json, const char *name, const struct match_s
 	json_i64(json, "first_ns", side->totals->first_ns);
 	json_i64(json, "last_ns", side->totals->last_ns);
 	json_i64(json, "resolution_ns", side->totals->resolution_ns);
+	if (side->totals->leap.n_behind > 0)
+		print_leap(json, &side->totals->leap);
 	print_notes(json, side);
 	json_end(json);
 }

@@ -17,8 +17,10 @@ from made_captures import (
     made_pair,
     pcap_bytes,
     pcapng_bytes,
+    plant_backwards,
     plant_loss,
     shift_clock,
+    simple_packet_block,
     statistics_block,
     write_capture,
 )
@@ -364,3 +366,50 @@ def test_packets_that_the_capture_dropped_are_told_from_the_devices(tmp_path, ca
         f"{sides[1]}: 10 packets were dropped while it was captured, as it says: "
         "up to so many of the lost are not the device's"
     ]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_stamp_in_the_future_is_named_by_its_frame(tmp_path, capsys, side):
+    """All behind it match nothing, though their stamps are right."""
+    pair = made_pair(2_000)
+    frames = (pair.ingress, pair.egress)[side]
+    frames[100] = frames[100]._replace(ts_ns=frames[100].ts_ns + 3_600 * 10**9)
+    sides = write_sides(tmp_path, pair)
+
+    found = document(capsys, *sides, "--no-content")
+
+    assert (found["matched"], found["orphans"]) == (100, 1900)
+    assert found["warnings"][1] == (
+        f"{sides[side]}: frame 101 is stamped 1 h 0 min later than one behind it, more than "
+        "the window: 1899 frames match as of its time, and count as lost or orphans; if its stamp "
+        "is wrong, take it out (editcap FILE OUT 101), if the clock was set back, cut the file "
+        "there"
+    )
+
+
+def test_neighbours_in_the_wrong_order_are_no_leap(tmp_path, capsys):
+    pair = made_pair(2_000)
+    plant_loss(pair, 3)
+    plant_backwards(pair, 3)
+    sides = write_sides(tmp_path, pair)
+
+    found = document(capsys, *sides, "--no-content")
+
+    assert found["egress"]["backwards"] == 3
+    assert not any("is stamped" in said for said in found["warnings"])
+
+
+def test_records_passed_over_are_said_to_have_a_number_of_their_own(tmp_path, capsys):
+    pair = made_pair(200)
+    pair.egress[100] = pair.egress[100]._replace(ts_ns=pair.egress[100].ts_ns + 10**10)
+    frames = pcapng_bytes(pair.egress)
+    simple = simple_packet_block(pair.egress[0])
+    sides = [str(write_capture(tmp_path / "in", pcap_bytes(pair.ingress))), str(tmp_path / "out")]
+    # Behind the section and its interface.
+    at = 28 + 20 + 8 + 12 + 4
+    (tmp_path / "out").write_bytes(frames[:at] + simple + frames[at:])
+
+    [said] = (w for w in document(capsys, *sides)["warnings"] if "is stamped" in w)
+
+    assert "frame 101, without those passed over, is stamped" in said
+    assert "(editcap)" in said

@@ -29,6 +29,9 @@ _MICROSECOND = 1_000
 _LEAST_FRAMES = 10
 """Of fewer frames the stamps may all be whole by chance."""
 
+_PASSED_OVER = frozenset(("bad_length", "bad_time", "other_link_type", "resynchronised"))
+"""Notes of a file some of whose records may be no frames: editcap counts them, too."""
+
 Series = Callable[[str], tuple[Integers, Integers]]
 """Values of a metric, ascending, and how often each occurred; the warm-up is left out."""
 
@@ -131,6 +134,8 @@ def warnings(
     """What a reader must know before believing the numbers, a line each."""
     sides = (report.ingress, report.egress)
     found = [note.text for side in sides for note in side.notes]
+    if counts.lost or counts.orphans:
+        found += [line for side in sides for line in _leap(side)]
     found += [f"sums do not reconcile: {failure}" for failure in failed_sums(counts)]
     if not counts.matched:
         found.append(_nothing_matched(report))
@@ -196,6 +201,22 @@ def _coarse_stamps(report: MatchReport, metrics: Mapping[str, Figures]) -> list[
             f"{length_words(abs(off_ns) // 2)} {become} on average than they were if stamps are cut"
         )
     return found
+
+
+def _leap(side: CaptureSide) -> list[str]:
+    """Name the frame whose stamp lets later ones match nothing; none is no line."""
+    leap = side.leap
+    if leap is None:
+        return []
+    number, taken_out_by = str(leap.pos + 1), f"editcap FILE OUT {leap.pos + 1}"
+    if any(note.others.get("kind") in _PASSED_OVER for note in side.notes):
+        number, taken_out_by = f"{number}, without those passed over,", "editcap"
+    return [
+        f"{side.path}: frame {number} is stamped {length_words(leap.ahead_ns)} later than one "
+        f"behind it, more than the window: {leap.frames_behind} frames match as of its time, and "
+        f"count as lost or orphans; if its stamp is wrong, take it out ({taken_out_by}), if the "
+        "clock was set back, cut the file there"
+    ]
 
 
 def _ends_apart(

@@ -18,6 +18,18 @@ class MatchNote:
 
 
 @dataclass(frozen=True)
+class Leap:
+    """A time stamp beside which later frames of its file are a window or more too early."""
+
+    pos: int
+    """The frame that has it, counted from 0."""
+    ahead_ns: int
+    """How much earlier the first of the others is."""
+    frames_behind: int
+    """How many frames are too early; other leaps' are among them."""
+
+
+@dataclass(frozen=True)
 class CaptureSide:
     """One of the two files."""
 
@@ -36,6 +48,8 @@ class CaptureSide:
     compression: str = ""
     resolution_ns: int | None = None
     """The greatest divisor of 1 s that divides every time stamp of the file; None: not known."""
+    leap: Leap | None = None
+    """The first one; None: time runs backwards by less than the window, if at all."""
     notes: tuple[MatchNote, ...] = ()
     others: JsonObject = field(default_factory=dict, metadata=rest())
 
