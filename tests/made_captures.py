@@ -7,6 +7,7 @@ MadePair is two files; the functions that plant faults in it say in `truth` what
 
 import gzip
 import struct
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -74,10 +75,24 @@ def frames_table(frames: Sequence[Frame]) -> pa.Table:
 # Files
 
 
-def pcap_bytes(frames: Iterable[Frame], order: str = "<", ticks_per_s: int = 10**9) -> bytes:
+def with_fcs(frames: Iterable[Frame]) -> list[Frame]:
+    """Give whole frames as they are on the wire: behind each its frame check sequence."""
+    return [
+        Frame(f.ts_ns, f.data + struct.pack("<I", zlib.crc32(f.data)), f.wire_len + 4)
+        for f in frames
+    ]
+
+
+FCS_DECLARED = 0x24000000
+"""In the link type of a pcap: its frames hold two words of FCS."""
+
+
+def pcap_bytes(
+    frames: Iterable[Frame], order: str = "<", ticks_per_s: int = 10**9, link_type: int = 1
+) -> bytes:
     """Classic pcap; microsecond files (10**6) round down."""
     magic = {10**9: 0xA1B23C4D, 10**6: 0xA1B2C3D4}[ticks_per_s]
-    parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, 1)]
+    parts = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link_type)]
     for frame in frames:
         seconds, ns = divmod(frame.ts_ns, 10**9)
         fraction = ns * ticks_per_s // 10**9

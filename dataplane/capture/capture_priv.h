@@ -18,6 +18,7 @@ enum {
 	// How far records are looked for after damage.
 	CAPTURE_SEARCH_BYTES = 1 << 20,
 	CAPTURE_LINK_ETHERNET = 1,
+	CAPTURE_FCS_LEN = 4, // of Ethernet
 };
 
 // detail of CAPTURE_OTHER_LINK_TYPE: a frame of an interface that the file does not describe.
@@ -111,6 +112,16 @@ static inline uint16_t load_u16(const uint8_t *at, bool is_swapped)
 
 	__builtin_memcpy(&value, at, sizeof(value));
 	return is_swapped ? __builtin_bswap16(value) : value;
+}
+
+// Take a frame check sequence that the file declares off a frame, as far as the file holds it.
+static inline void capture_strip_fcs(struct capture_frame *frame, uint32_t fcs_len)
+{
+	if (frame->cap_len > frame->wire_len || frame->wire_len < fcs_len)
+		return;
+	frame->wire_len -= fcs_len;
+	if (frame->cap_len > frame->wire_len)
+		frame->cap_len = frame->wire_len;
 }
 
 // Hot path: fill one frame whose record begins at offset, and count what is odd about it.

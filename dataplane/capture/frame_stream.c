@@ -183,12 +183,15 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, u
 	struct match_frame *out = &batch->frames[batch->n];
 	uint8_t *key = batch->keys + (size_t)batch->n * stride;
 	uint64_t pos = batch->first_pos + batch->n;
+	uint32_t longest = stream->totals.longest;
 	uint64_t n_keys = 0;
 
 	for (uint32_t i = 0; i < n; i++, out++, key += stride) {
 		const struct capture_frame *frame = &stream->frames[i];
 		int64_t ts_ns = corrects ? corrected(stream, frame->ts_ns) : frame->ts_ns;
 
+		if (frame->wire_len > longest)
+			longest = frame->wire_len;
 		bool has_key = key_extract_fast(config->key, frame, key);
 		n_keys += has_key;
 		*out = (struct match_frame){
@@ -201,6 +204,7 @@ static void fill_batch(struct frame_stream *stream, struct frame_batch *batch, u
 		};
 	}
 	batch->n += n;
+	stream->totals.longest = longest;
 	stream->totals.n_truncated += n - n_keys;
 }
 

@@ -55,6 +55,7 @@ struct frame_leap {
 // What a stream says at its end, besides its capture_report.
 struct frame_totals {
 	uint64_t n_truncated; // frames without a key
+	uint32_t longest; // bytes on the wire of the longest frame; 0 without
 	int64_t first_ns, last_ns; // time stamps of the first and the last frame; 0 without
 	int64_t resolution_ns; // the greatest divisor of 1 s that divides every stamp of the file
 	struct frame_leap leap;

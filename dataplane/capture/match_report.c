@@ -47,6 +47,7 @@ static void print_side(struct json *json, const char *name, const struct match_s
 	json_text(json, "compression", capture->compression);
 	json_u64(json, "bytes", capture->n_bytes);
 	json_u64(json, "frames", capture->n_frames);
+	json_u64(json, "longest_frame", side->totals->longest);
 	json_u64(json, "too_short_for_key", side->totals->n_truncated);
 	json_u64(json, "cut_off", capture->notes[CAPTURE_CUT_OFF].count);
 	json_u64(json, "snapped", capture->notes[CAPTURE_SNAPPED].count);

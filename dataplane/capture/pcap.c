@@ -28,6 +28,7 @@ struct pcap {
 	uint32_t fraction_limit, fraction_ns; // fractions of a second in one, ns of one
 	uint32_t snaplen;
 	uint32_t max_len;
+	uint32_t fcs_len; // at the end of every frame
 	bool has_last;
 	uint32_t last_s; // of the last record given
 };
@@ -137,6 +138,7 @@ static inline __attribute__((always_inline)) size_t walk_in_order(
 	const uint8_t *at = source->next;
 	const uint8_t *const end = source->end;
 	const uint32_t header_len = pcap->header_len;
+	const uint32_t fcs_len = pcap->fcs_len;
 	size_t n = 0;
 
 	while (n < max && (size_t)(end - at) >= header_len) {
@@ -146,13 +148,14 @@ static inline __attribute__((always_inline)) size_t walk_in_order(
 			break;
 		if ((size_t)(end - at) - header_len < record.cap_len)
 			break;
-		const struct capture_frame frame = {
+		struct capture_frame frame = {
 			.data = at + header_len,
 			.ts_ns = (int64_t)record.s * 1000000000 +
 				 (int64_t)record.fraction * pcap->fraction_ns,
 			.cap_len = record.cap_len,
 			.wire_len = record.wire_len,
 		};
+		capture_strip_fcs(&frame, fcs_len);
 		capture_give(capture, &frame, at, &frames[n++]);
 		pcap->last_s = record.s;
 		at += header_len + record.cap_len;
@@ -229,7 +232,7 @@ bool pcap_recognises(uint32_t magic)
 static int check_header(const uint8_t *header, bool is_swapped, struct error *error)
 {
 	uint16_t major = load_u16(header + 4, is_swapped);
-	// The upper bits say how long the frame check sequence is, if it is in the frames.
+	// The upper bits are about the frame check sequence.
 	uint32_t link_type = load_u32(header + 20, is_swapped) & 0xffff;
 
 	if (major != 2) {
@@ -245,6 +248,15 @@ static int check_header(const uint8_t *header, bool is_swapped, struct error *er
 		return -ENOTSUP;
 	}
 	return 0;
+}
+
+// Bit 26 of the link type: the frames hold their frame check sequence, whose length is in the upper
+// four bits, in words of 16 bits. Some writers mean bytes.
+static uint32_t declared_fcs_len(uint32_t link_type)
+{
+	uint32_t len = link_type >> 28;
+
+	return (link_type & 1 << 26) != 0 && (len == 2 || len == 4) ? CAPTURE_FCS_LEN : 0;
 }
 
 static int pcap_open(struct capture *capture, struct error *error)
@@ -275,6 +287,7 @@ static int pcap_open(struct capture *capture, struct error *error)
 		pcap->max_len = CAPTURE_USUAL_MAX_LEN;
 	if (pcap->max_len > CAPTURE_MAX_LEN)
 		pcap->max_len = CAPTURE_MAX_LEN;
+	pcap->fcs_len = declared_fcs_len(load_u32(header + 20, pcap->is_swapped));
 	source->next += FILE_HEADER_BYTES;
 	return check_header(header, pcap->is_swapped, error);
 }

@@ -38,6 +38,45 @@ static void test_every_byte_order_and_resolution_gives_the_same_frames(void **st
 	}
 }
 
+// Of 64 bytes on the wire and 4 of FCS: whole, snapped in front of it, in it, and far before. Units
+// differ between writers: 16 bits, as the format has it, or bytes.
+static void test_a_declared_fcs_is_no_part_of_a_frame(void **state)
+{
+	static const uint32_t declared[] = {0x24000001, 0x44000001};
+
+	for (size_t k = 0; k < 2; k++) {
+		struct bytes bytes = {0};
+		put_pcap_header(&bytes, TEST_PCAP_NS, 65535, declared[k]);
+		put_record(&bytes, 1, 0, 0, 68, 68);
+		put_record(&bytes, 1, 1, 1, 64, 68);
+		put_record(&bytes, 1, 2, 2, 66, 68);
+		put_record(&bytes, 1, 3, 3, 50, 68);
+
+		struct outcome *outcome = read_bytes(&bytes, BLOCK);
+
+		assert_int_equal(outcome->n, 4);
+		assert_only(outcome, 1 << CAPTURE_SNAPPED);
+		assert_int_equal(outcome->report.notes[CAPTURE_SNAPPED].count, 1);
+		for (size_t i = 0; i < 4; i++) {
+			assert_int_equal(outcome->frames[i].wire_len, 64);
+			assert_int_equal(outcome->frames[i].cap_len, i < 3 ? 64 : 50);
+		}
+	}
+}
+
+static void test_an_fcs_of_unknown_length_stays(void **state)
+{
+	static const uint32_t declared[] = {0x20000001, 0x04000001, 0xf4000001, 0x00ff0001};
+
+	for (size_t k = 0; k < 4; k++) {
+		struct bytes bytes = {0};
+		put_pcap_header(&bytes, TEST_PCAP_NS, 65535, declared[k]);
+		put_record(&bytes, 1, 0, 0, 68, 68);
+
+		assert_int_equal(read_bytes(&bytes, BLOCK)->frames[0].wire_len, 68);
+	}
+}
+
 static void test_seconds_are_unsigned(void **state)
 {
 	struct bytes bytes = {0};
@@ -309,6 +348,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_byte_order_and_resolution_gives_the_same_frames),
+		cmocka_unit_test(test_a_declared_fcs_is_no_part_of_a_frame),
+		cmocka_unit_test(test_an_fcs_of_unknown_length_stays),
 		cmocka_unit_test(test_seconds_are_unsigned),
 		cmocka_unit_test(test_any_block_size_gives_every_frame),
 		cmocka_unit_test(test_a_record_larger_than_a_block_is_whole),

@@ -221,6 +221,7 @@ static inline bool give_packet(struct capture *capture, const struct block *bloc
 		capture_note(capture, CAPTURE_BAD_TIME, offset, stamp);
 		return false;
 	}
+	capture_strip_fcs(&given, pcapng->interfaces[number].fcs_len);
 	capture_give(capture, &given, at, frame);
 	return true;
 }

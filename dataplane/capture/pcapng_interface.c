@@ -6,6 +6,7 @@ enum {
 	OPTION_INTERFACE_DROPS = 5, // of statistics: since the start of the capture
 	OPTION_SYSTEM_DROPS = 7,
 	OPTION_RESOLUTION = 9,
+	OPTION_FCS_LEN = 13,
 	OPTION_TIME_OFFSET = 14,
 };
 
@@ -56,8 +57,12 @@ struct interface interface_read(const uint8_t *at, uint32_t len, bool is_swapped
 	interface.link_type = load_u16(at + 8, is_swapped);
 	const uint8_t *options = at + 16, *end = at + len - 4;
 	const uint8_t *resolution = find_option(options, end, OPTION_RESOLUTION, 1, is_swapped);
+	const uint8_t *fcs_len = find_option(options, end, OPTION_FCS_LEN, 1, is_swapped);
 	const uint8_t *offset = find_option(options, end, OPTION_TIME_OFFSET, 8, is_swapped);
 	set_resolution(&interface, resolution != NULL ? *resolution : 6);
+	// In bits; some writers mean bytes.
+	if (fcs_len != NULL && (*fcs_len == 8 * CAPTURE_FCS_LEN || *fcs_len == CAPTURE_FCS_LEN))
+		interface.fcs_len = CAPTURE_FCS_LEN;
 	if (offset != NULL)
 		interface.offset_s = (int64_t)load_u64(offset, is_swapped);
 	return interface;

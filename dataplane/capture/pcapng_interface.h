@@ -14,6 +14,7 @@ struct interface {
 	uint64_t link_type; // CAPTURE_NO_INTERFACE: its block says none
 	uint32_t scale;
 	uint8_t shift;
+	uint8_t fcs_len; // at the end of every frame
 	uint64_t divisor;
 	int64_t offset_s;
 	uint64_t n_dropped; // while it was captured, as the file says so far

@@ -223,6 +223,30 @@ static void test_what_was_dropped_while_capturing_is_summed_up(void **state)
 	}
 }
 
+// In bits or in bytes: the drafts have not always said which.
+static void test_a_declared_fcs_is_no_part_of_an_interfaces_frames(void **state)
+{
+	static const uint8_t declared[] = {0, 4, 32, 33};
+	struct bytes bytes = {0};
+
+	put_section(&bytes);
+	for (uint32_t k = 0; k < 4; k++)
+		put_interface_with_fcs(&bytes, declared[k]);
+	for (uint32_t k = 0; k < 4; k++)
+		put_packet(&bytes, k, 1 + k, k, 68, 68);
+	put_packet(&bytes, 1, 5, 4, 66, 68);
+	put_packet(&bytes, 1, 6, 5, 3, 3);
+	struct outcome *outcome = read_bytes(&bytes, BLOCK);
+
+	assert_int_equal(outcome->n, 6);
+	assert_only(outcome, 0);
+	static const uint32_t lens[] = {68, 64, 64, 68, 64, 3};
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(outcome->frames[i].wire_len, lens[i]);
+		assert_int_equal(outcome->frames[i].cap_len, lens[i]);
+	}
+}
+
 static void test_a_cut_file_gives_its_whole_frames_and_says_where(void **state)
 {
 	for (size_t len = 4; len < packet_at(3); len++) {
@@ -300,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_frames_of_other_link_types_are_counted),
 		cmocka_unit_test(test_other_blocks_are_passed_over),
 		cmocka_unit_test(test_what_was_dropped_while_capturing_is_summed_up),
+		cmocka_unit_test(test_a_declared_fcs_is_no_part_of_an_interfaces_frames),
 		cmocka_unit_test(test_a_cut_file_gives_its_whole_frames_and_says_where),
 		cmocka_unit_test(test_a_flipped_bit_costs_one_frame),
 		cmocka_unit_test(test_a_packet_that_claims_more_than_its_block_costs_itself),

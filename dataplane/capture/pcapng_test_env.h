@@ -8,6 +8,7 @@ enum {
 	BLOCK = 4096,
 	SECTION_LEN = 28,
 	OPTION_RESOLUTION = 9,
+	OPTION_FCS_LEN = 13,
 	OPTION_OFFSET = 14,
 	OPTION_PACKET_DROPS = 4,
 	OPTION_INTERFACE_DROPS = 5,
@@ -51,6 +52,23 @@ static inline void put_interface(
 		put_u32(bytes, bytes->is_swapped ? low : high);
 	}
 	put_u32(bytes, len);
+}
+
+// An Ethernet interface of microseconds that declares an FCS.
+static inline void put_interface_with_fcs(struct bytes *bytes, uint8_t fcs_len)
+{
+	enum { LEN = 28 };
+	uint8_t padded[4] = {fcs_len};
+
+	put_u32(bytes, 1);
+	put_u32(bytes, LEN);
+	put_u16(bytes, 1);
+	put_u16(bytes, 0);
+	put_u32(bytes, 0);
+	put_u16(bytes, OPTION_FCS_LEN);
+	put_u16(bytes, 1);
+	put(bytes, padded, 4);
+	put_u32(bytes, LEN);
 }
 
 static inline void put_u64_option(struct bytes *bytes, uint16_t code, uint64_t value)

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from made_captures import (
+    FCS_DECLARED,
     Frame,
     MadePair,
     frame_bytes,
+    made_frame,
     made_pair,
     pcap_bytes,
     pcapng_bytes,
@@ -22,6 +24,7 @@ from made_captures import (
     shift_clock,
     simple_packet_block,
     statistics_block,
+    with_fcs,
     write_capture,
 )
 from made_run import VARIANTS, make_run
@@ -413,3 +416,23 @@ def test_records_passed_over_are_said_to_have_a_number_of_their_own(tmp_path, ca
 
     assert "frame 101, without those passed over, is stamped" in said
     assert "(editcap)" in said
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("holding", [(True, True), (True, False), (False, True)])
+def test_frames_that_hold_their_fcs_match_or_are_told(tmp_path, capsys, declared, holding):
+    """Of the shortest ones it is in the key, and other MAC addresses make it another one."""
+    sides = []
+    for side, holds in enumerate(holding):
+        frames = [made_frame(10**9 + i * 10**5 + side * 3_000, i, 0, 60) for i in range(50)]
+        frames = [f._replace(data=bytes([side]) * 12 + f.data[12:]) for f in frames]
+        link_type = 1 | FCS_DECLARED * (holds and declared)
+        content = pcap_bytes(with_fcs(frames) if holds else frames, link_type=link_type)
+        sides.append(str(write_capture(tmp_path / str(side), content)))
+
+    found = document(capsys, *sides, "--no-content")
+    told = [w for w in found["warnings"] if "frames may hold their FCS: try --key 12-59" in w]
+
+    assert (found["matched"], len(told)) == ((50, 0) if declared else (0, 1))
+    if not declared:
+        assert document(capsys, *sides, "--no-content", "--key", "12-59")["matched"] == 50

@@ -28,6 +28,8 @@ _COARSE_NS = 100
 _MICROSECOND = 1_000
 _LEAST_FRAMES = 10
 """Of fewer frames the stamps may all be whole by chance."""
+_HEAD_BYTES = 64  # the keys default and routed are of these
+_FCS_BYTES = 4
 
 _PASSED_OVER = frozenset(("bad_length", "bad_time", "other_link_type", "resynchronised"))
 """Notes of a file some of whose records may be no frames: editcap counts them, too."""
@@ -281,7 +283,12 @@ def _nothing_matched(report: MatchReport) -> str:
             f"nothing matched: the files start {apart_ns / 1e9:.6g} s apart, more than the window; "
             f"if their clocks differ, give --offset {apart_ns}ns"
         )
-    return "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
+    said = "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
+    if report.key in ("default", "routed") and any(
+        _HEAD_BYTES <= side.longest_frame < _HEAD_BYTES + _FCS_BYTES for side in (ingress, egress)
+    ):
+        said += f"; frames may hold their FCS: try --key 12-{_HEAD_BYTES - _FCS_BYTES - 1}"
+    return said
 
 
 def _side(side: CaptureSide) -> SideOfCapture:

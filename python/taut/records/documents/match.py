@@ -38,6 +38,8 @@ class CaptureSide:
     first_ns: int
     last_ns: int
     """First and last are 0 where there are no frames."""
+    longest_frame: int = 0
+    """Bytes on the wire; 0 where there are no frames."""
     too_short_for_key: int = 0
     cut_off: int = 0
     snapped: int = 0
