@@ -12,9 +12,11 @@ enum {
 	ETHERTYPE_IPV4 = 0x0800,
 	ETHERTYPE_IPV6 = 0x86dd,
 	IPV4_MIN_LEN = 20,
+	IPV4_TOTAL_LEN = 2,
 	IPV4_TTL = 8,
 	IPV4_CHECKSUM = 10,
 	IPV6_LEN = 40,
+	IPV6_PAYLOAD_LEN = 4,
 	IPV6_HOP_LIMIT = 7,
 	UDP_LEN = 8,
 	UDP_CHECKSUM = 6, // UDP-Lite's as well, RFC 3828
@@ -112,7 +114,7 @@ static void zero_ipv6(uint8_t *key, const uint8_t *data, uint32_t n, uint32_t at
 		zero_transport(key, n, at + IPV6_LEN, data[at + 6]);
 }
 
-// Default and routed, of any frame.
+// Default and routed, and network without its tags, of any frame.
 static bool extract_head(
 	const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
 {
@@ -132,6 +134,40 @@ static bool extract_head(
 		zero_ipv6(key, frame->data, n, at, routed);
 	put_length(spec, key, n_key);
 	return true;
+}
+
+// Where the IP packet of an untagged frame ends, in front of any padding; else the frame's end.
+static uint32_t packet_end(const struct capture_frame *frame)
+{
+	const uint8_t *ip = frame->data + ETHER_LEN;
+
+	if (frame->cap_len < ETHER_LEN + IPV6_PAYLOAD_LEN + 2)
+		return frame->wire_len;
+	uint32_t type = be16(frame->data + ETHERTYPE_OFFSET);
+	if (type == ETHERTYPE_IPV4 && be16(ip + IPV4_TOTAL_LEN) >= IPV4_MIN_LEN)
+		return smaller(frame->wire_len, ETHER_LEN + be16(ip + IPV4_TOTAL_LEN));
+	if (type == ETHERTYPE_IPV6)
+		return smaller(frame->wire_len, ETHER_LEN + IPV6_LEN + be16(ip + IPV6_PAYLOAD_LEN));
+	return frame->wire_len;
+}
+
+// Without the tags a frame is as if it began that much later: its first 12 bytes are not looked at.
+static bool extract_network(
+	const struct key_spec *spec, const struct capture_frame *frame, uint8_t *key)
+{
+	uint32_t at = 0;
+
+	find_network(frame->data, smaller(frame->cap_len, frame->wire_len), &at);
+	if (at == 0 && frame->cap_len < frame->wire_len)
+		return false;
+	uint32_t tags_len = at > ETHER_LEN ? at - ETHER_LEN : 0;
+	struct capture_frame untagged = {
+		.data = frame->data + tags_len,
+		.cap_len = frame->cap_len - tags_len,
+		.wire_len = frame->wire_len - tags_len,
+	};
+	untagged.wire_len = packet_end(&untagged);
+	return extract_head(spec, &untagged, key);
 }
 
 static bool extract_probe(
@@ -185,6 +221,8 @@ bool key_extract(const struct key_spec *spec, const struct capture_frame *frame,
 {
 	if (spec->kind == KEY_RANGES)
 		return extract_ranges(spec, frame, key);
+	if (spec->kind == KEY_NETWORK)
+		return extract_network(spec, frame, key);
 	if (spec->kind == KEY_PROBE)
 		return extract_probe(spec, frame, key);
 	return extract_head(spec, frame, key);

@@ -20,6 +20,7 @@ enum {
 	KEY_TEXT_LEN = 512,
 	KEY_HEAD_LEN = 64, // of the frame, for the default key
 	KEY_HEAD_BYTES = 52, // of it in the key: all but the MAC addresses
+	KEY_NETWORK_LEN = 34, // Ethernet's header and the shortest of IPv4
 };
 
 struct key_range {
@@ -29,6 +30,7 @@ struct key_range {
 enum key_kind {
 	KEY_DEFAULT, // first 64 bytes without MACs, checksums zeroed
 	KEY_ROUTED, // the same without the TTL (IPv4) or hop limit (IPv6): the device routes
+	KEY_NETWORK, // the default as if there were no VLAN tags, and nothing behind an IP packet
 	KEY_PROBE, // taut's own probe header: run id, direction and sequence number
 	KEY_RANGES, // bytes of the frame as given, ANDed with mask
 };
@@ -41,12 +43,13 @@ struct key_spec {
 	uint8_t mask[KEY_MAX_BYTES]; // one byte a key byte; 0xff where nothing is masked
 	uint32_t n_bytes; // the longest key: 52 for the default
 	uint32_t stride; // bytes of a stored key: n_bytes and a u32 length, rounded up to 8; 56
-	uint32_t frame_bytes; // bytes of the frame a key needs: 64; a probe's 54 and its tags
+	uint32_t frame_bytes; // bytes of the frame a key needs: 64; tags come on top of a probe's
+			      // 54, and of the 34 of the shortest IPv4 packet of KEY_NETWORK
 };
 
-// text: "default", "routed", "probe", or frame offsets "26-33,42-45" in any order, each with an
-// optional mask in hex digits, two a byte, after a slash: "14-15/0fff"; "23" is "23-23". NULL:
-// default. Returns 0 or -EINVAL with one line in error.
+// text: "default", "routed", "network", "probe", or frame offsets "26-33,42-45" in any order, each
+// with an optional mask in hex digits, two a byte, after a slash: "14-15/0fff"; "23" is "23-23".
+// NULL: default. Returns 0 or -EINVAL with one line in error.
 int key_spec_parse(const char *text, struct key_spec *out, struct error *error);
 
 // The spec as text that key_spec_parse reads back; KEY_TEXT_LEN bytes hold any.

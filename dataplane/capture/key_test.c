@@ -124,6 +124,41 @@ static void what_is_no_sound_ip_stays(void **state)
 	ASSERT_ZEROED("routed", frame);
 }
 
+// Pushed or popped, tags move what is behind them, and a short packet needs other padding.
+static void network_is_the_same_whatever_the_tags(void **state)
+{
+	struct key_spec spec = parse("network"), plain = parse("default");
+	_Alignas(8) uint8_t key[ROOM], other[ROOM];
+	uint8_t frame[FRAME_LEN], tagged[FRAME_LEN];
+
+	for (uint32_t ip_len = 20; ip_len <= 60; ip_len += 4) {
+		fill(frame, sizeof(frame));
+		put_be16(frame + put_ipv4(frame, 0, 5, 17) + 2, ip_len);
+		assert_true(extract(&spec, frame, FRAME_LEN, FRAME_LEN, key));
+		assert_true(extract(&plain, frame, 14 + ip_len, 14 + ip_len, other));
+		assert_memory_equal(key, other, spec.stride);
+		for (size_t n_tags = 1; n_tags <= 4; n_tags++) {
+			fill(tagged, sizeof(tagged));
+			size_t ip = put_ipv4(tagged, n_tags, 5, 17);
+			memcpy(tagged + ip, frame + 14, ip_len);
+			uint32_t len = (uint32_t)ip + ip_len;
+			assert_true(extract(&spec, tagged, len, len + 9, other));
+			assert_memory_equal(key, other, spec.stride);
+			uint32_t needed = (uint32_t)ip + (ip_len < 50 ? ip_len : 50);
+			assert_false(extract(&spec, tagged, needed - 1, len, other));
+		}
+	}
+	// The payload of IPv6 ends where its header says; nobody says where another packet does.
+	fill(frame, sizeof(frame));
+	put_be16(frame + put_ipv6(frame, 17) + 4, 8);
+	assert_true(extract(&spec, frame, 62, FRAME_LEN, key));
+	assert_int_equal(key_len(&spec, key), 2 + 40 + 8);
+	put_be16(frame + 12, 0x0806);
+	assert_false(extract(&spec, frame, 62, FRAME_LEN, key));
+	assert_true(extract(&spec, frame, 60, 60, key));
+	assert_int_equal(key_len(&spec, key), 48);
+}
+
 static void routed_zeroes_ttl_and_hop_limit(void **state)
 {
 	uint8_t frame[FRAME_LEN];
@@ -312,6 +347,7 @@ int main(void)
 		cmocka_unit_test(later_fragments_have_no_transport_checksum),
 		cmocka_unit_test(ipv6_has_only_the_transport_checksum),
 		cmocka_unit_test(what_is_no_sound_ip_stays),
+		cmocka_unit_test(network_is_the_same_whatever_the_tags),
 		cmocka_unit_test(routed_zeroes_ttl_and_hop_limit),
 		cmocka_unit_test(short_frames_have_shorter_keys),
 		cmocka_unit_test(a_length_tells_short_frames_from_zeros),

@@ -21,7 +21,7 @@ static void set_spec(struct key_spec *spec, enum key_kind kind, size_t n_bytes, 
 }
 
 static const char ranges_help[] =
-	"write default, routed, probe or frame offsets, each with a mask if wanted: "
+	"write default, routed, network, probe or frame offsets, each with a mask if wanted: "
 	"26-33,42-45/ffff0000";
 
 // One offset; moves *at behind it. Returns -1 if there is none.
@@ -116,6 +116,8 @@ int key_spec_parse(const char *text, struct key_spec *out, struct error *error)
 		set_spec(out, KEY_DEFAULT, KEY_HEAD_BYTES, KEY_HEAD_LEN);
 	else if (strcmp(text, "routed") == 0)
 		set_spec(out, KEY_ROUTED, KEY_HEAD_BYTES, KEY_HEAD_LEN);
+	else if (strcmp(text, "network") == 0)
+		set_spec(out, KEY_NETWORK, KEY_HEAD_BYTES, KEY_NETWORK_LEN);
 	else if (strcmp(text, "probe") == 0)
 		set_spec(out, KEY_PROBE, PROBE_ID_LEN, PROBE_OFFSET + PROBE_ID_LEN);
 	else
@@ -160,6 +162,7 @@ void key_spec_text(const struct key_spec *spec, char *text, size_t len)
 	static const char *const words[] = {
 		[KEY_DEFAULT] = "default",
 		[KEY_ROUTED] = "routed",
+		[KEY_NETWORK] = "network",
 		[KEY_PROBE] = "probe",
 	};
 

@@ -6,8 +6,8 @@
 
 static void specs_round_trip(void **state)
 {
-	const char *texts[] = {"default", "routed", "probe", "26-33,42-45/ffff0000", "14-15/0fff",
-		"0-123", "65535-65535", "9-9,8-8,9-9/80,0-1"};
+	const char *texts[] = {"default", "routed", "network", "probe", "26-33,42-45/ffff0000",
+		"14-15/0fff", "0-123", "65535-65535", "9-9,8-8,9-9/80,0-1"};
 	char text[KEY_TEXT_LEN];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -72,8 +72,8 @@ static void bad_text_is_one_clear_line(void **state)
 		assert_int_equal(key_spec_parse(cases[i].text, &spec, &error), -EINVAL);
 		if (strstr(error.text, cases[i].wanted) == NULL)
 			fail_msg("%s: %s", cases[i].text, error.text);
-		assert_non_null(
-			strstr(error.text, "write default, routed, probe or frame offsets"));
+		assert_non_null(strstr(
+			error.text, "write default, routed, network, probe or frame offsets"));
 		assert_null(strchr(error.text, '\n'));
 	}
 }

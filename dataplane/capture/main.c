@@ -45,8 +45,8 @@ static const struct option_spec options_table[] = {
 		.type = OPTION_STRING,
 		OPTION(key),
 		.default_text = "default",
-		.help = "what makes two frames one packet: default, routed, probe, or offsets as "
-			"26-33,42-45/ffff0000"},
+		.help = "what makes two frames one packet: default, routed, network, probe, or "
+			"offsets as 26-33,42-45/ffff0000"},
 	{.name = "window",
 		.type = OPTION_DURATION,
 		OPTION(window_ns),

@@ -436,3 +436,20 @@ def test_frames_that_hold_their_fcs_match_or_are_told(tmp_path, capsys, declared
     assert (found["matched"], len(told)) == ((50, 0) if declared else (0, 1))
     if not declared:
         assert document(capsys, *sides, "--no-content", "--key", "12-59")["matched"] == 50
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_tag_pushed_or_popped_is_followed_by_the_key_network(tmp_path, capsys, side):
+    """What was padded to 60 bytes without the tag needs less with it."""
+    pair = made_pair(100)
+    for frames in (pair.ingress, pair.egress):
+        frames[:] = [f._replace(data=f.data[:16] + b"\0\x20" + f.data[18:]) for f in frames]
+    tagged = (pair.ingress, pair.egress)[side]
+    tagged[:] = [Frame(f.ts_ns, f.data[:12] + b"\x81\0\0\x07" + f.data[12:56], 60) for f in tagged]
+    sides = write_sides(tmp_path, pair)
+
+    [said] = (w for w in document(capsys, *sides, "--no-content")["warnings"] if "nothing" in w)
+
+    assert "or network if it pushes or pops a VLAN tag" in said
+    found = document(capsys, *sides, "--no-content", "--key", "network")
+    assert (found["key"], found["matched"]) == ("network", 100)

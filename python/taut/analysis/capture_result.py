@@ -284,6 +284,8 @@ def _nothing_matched(report: MatchReport) -> str:
             f"if their clocks differ, give --offset {apart_ns}ns"
         )
     said = "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
+    if report.key not in ("network", "probe"):
+        said += ", or network if it pushes or pops a VLAN tag"
     if report.key in ("default", "routed") and any(
         _HEAD_BYTES <= side.longest_frame < _HEAD_BYTES + _FCS_BYTES for side in (ingress, egress)
     ):

@@ -43,7 +43,8 @@ _KeyOption = Annotated[
     typer.Option(
         metavar="KEY",
         help="What makes two frames one packet: default (first 64 bytes without MACs and "
-        "checksums), routed (nor TTL), probe, or byte ranges as 26-33,42-45/ffff0000.",
+        "checksums), routed (nor TTL), network (nor VLAN tags), probe, or byte ranges as "
+        "26-33,42-45/ffff0000.",
     ),
 ]
 _SkipOption = Annotated[str, typer.Option(metavar="TIME", help="Warm-up at the start, kept apart.")]
