@@ -1,6 +1,6 @@
 """Pairs of runs: the exact test, its interval, and how often both claim what is not there."""
 
-from math import log
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from scipy.stats import wilcoxon
 from taut.analysis.paired import (
     factor,
     hodges_lehmann,
+    interval_words,
     least_pairs,
     paired_ratio,
     signed_rank_p,
@@ -80,6 +81,22 @@ def test_where_nothing_differs_it_claims_no_more_than_it_may():
     # At seven pairs the test can only say 2 / 128 = 1.6 %; four standard deviations above it.
     p = 2 / 128
     assert claimed <= sets * p + 4 * (sets * p * (1 - p)) ** 0.5
+
+
+def test_pairs_without_a_size_leave_an_end_open_and_too_many_the_estimate() -> None:
+    few = paired_ratio([inf, *[log(2)] * 6], 0.984)
+    assert (few.low, few.ratio, few.high) == (pytest.approx(2), pytest.approx(2), None)
+    assert few.is_shown
+    assert interval_words(few.low, few.high) == "2.00 or more"
+
+    less = paired_ratio([-inf, *[log(0.5)] * 6], 0.984)
+    assert interval_words(less.low, less.high) == "0.50 or less"
+
+    both = paired_ratio([-inf, inf, *[log(2)] * 5], 0.984)
+    assert (both.ratio, both.is_shown) == (pytest.approx(2), False)
+    assert interval_words(both.low, both.high) == "without ends"
+
+    assert paired_ratio([inf] * 3 + [log(2)] * 4, 0.984).ratio is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 import json
 import re
 from dataclasses import replace
+from math import inf
 
 import pytest
 
@@ -231,6 +232,18 @@ def test_where_losses_decide_no_ratio_is_drawn(analysed, tmp_path):
     assert "rests on 7 pairs" not in words
     assert "What the pairs show" not in words
     assert f"not shown: {losses}" in words
+
+
+@pytest.mark.usefixtures("_no_script")
+def test_an_interval_without_an_end_is_drawn_to_the_edge(analysed, tmp_path):
+    document = document_of(made([-inf, *SHORTER[1:]]))
+    assert document["effect"]["low"] is None
+
+    page = page_of(analysed, document, tmp_path)
+
+    assert '<line x1="0.00%"' in page
+    assert re.search(r"interval [\d.]+ or more; 7 pairs", words_of(page))
+    assert " or less " in words_of(page)
 
 
 @pytest.mark.usefixtures("_no_script")

@@ -183,6 +183,29 @@ def test_what_is_lost_instead_of_late_is_no_effect():
     assert sentence(one) == f"R24: not shown: {losses}; what is lost has no latency."
 
 
+@pytest.mark.parametrize(("n_lost", "ends"), [(1, " or more"), (4, None)])
+def test_runs_off_that_lose_packets_are_slower_by_no_number(n_lost: int, ends: str | None):
+    measured = [
+        replace(t, percentiles={**t.percentiles, "p99.9": inf})
+        if t.state == AS_FOUND and t.repetition <= n_lost
+        else t
+        for t in trials(1 / 2, n=10)
+    ]
+
+    [one] = judge(measured, ["R24"], ["p99.9"])
+    claim = by_name(one)["p99.9"].claim
+
+    if ends is None:
+        assert (by_name(one)["p99.9"].shown, claim) == (Shown.LOSSES, None)
+        losses = "the figure is a lost packet in 4 of 10 runs as found, 0 of 10 runs R24"
+        assert sentence(one) == f"R24: not shown: {CELL}: {losses}; what is lost has no latency."
+    else:
+        assert by_name(one)["p99.9"].shown is Shown.LESS
+        assert (claim.low, claim.estimate) == (None, pytest.approx(0.5, rel=0.1))
+        assert re.search(r"times shorter \(95 % interval 1\.\d\d or more; 10 pairs", sentence(one))
+        assert document([one], measured)["sets"][0]["figures"][0]["effect"]["low"] is None
+
+
 def test_what_does_nothing_shows_nothing_about_as_often_as_it_says():
     chance = random.Random(7)
     n_wrong = 0

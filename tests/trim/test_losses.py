@@ -67,6 +67,77 @@ def test_one_trial_that_loses_a_quarter_in_a_stall_of_the_machine_is_no_state_th
     assert losses_of([once], "as found", "trimmed") is not None
 
 
+class LosingOften(MadeBench):
+    """Loses the packets above the target in some repetitions, in one state."""
+
+    lost_in: Sequence[int]
+    state: str
+
+    def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
+        [one] = super().measure(states, repetitions)
+        figures = dict(one.figures)
+        if one.number in self.lost_in:
+            figures[self.state] = {"cell": inf}
+        gone = {s: {"cell": 0.002 * (of["cell"] == inf)} for s, of in figures.items()}
+        return [replace(one, figures=figures, gone=gone)]
+
+
+def losing_often(lost_in: Sequence[int], state: str, factor: float) -> Trimmed:
+    bench = LosingOften((HOG,), {("R24-now",): factor})
+    bench.lost_in, bench.state = lost_in, state
+    found = Trimmed(candidates=[HOG])
+    return trim(bench, Request(), found, time.monotonic(), lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("state", "factor", "verdict", "said"),
+    [
+        ("as found", 0.5, Verdict.HELPS, "times shorter (98.4 % interval {} or more;"),
+        ("trimmed", 2.0, Verdict.HARMS, "times longer (98.4 % interval {} or more;"),
+    ],
+)
+def test_a_pair_with_a_lost_packet_has_a_direction_and_no_size(
+    state: str, factor: float, verdict: Verdict, said: str
+) -> None:
+    found = losing_often([2], state, factor)
+
+    assert found.whole is not None
+    effect = found.whole.effect
+    assert (found.verdict, found.whole.losses) == (verdict, None)
+    assert effect is not None
+    assert effect.ratio == pytest.approx(factor, rel=0.1)
+    ends = {"as found": effect.low, "trimmed": effect.high}
+    assert ends[state] is None
+    other = effect.low or 1 / (effect.high or inf)
+    assert said.format(f"{other:.2f}") in sentence(found, "p99.9")
+
+
+@pytest.mark.parametrize(("state", "factor"), [("as found", 0.5), ("trimmed", 2.0)])
+def test_an_estimate_that_rests_on_lost_packets_is_no_claim(state: str, factor: float) -> None:
+    found = losing_often([2, 3, 4, 9, 12], state, factor)
+
+    assert found.whole is not None
+    effect = found.whole.effect
+    assert effect is not None
+    assert found.verdict is Verdict.NOT_SHOWN
+    assert (effect.ratio, effect.low, effect.high) == (None, None, None)
+    assert (effect.lost_in, effect.by_ranks) == ((state,), "less" if factor < 1 else "more")
+    [n_found, n_trimmed] = (5 * (state == one) for one in ("as found", "trimmed"))
+    said = f"cell: the figure is a lost packet in {n_found} of 16 runs as found, {n_trimmed} of 16"
+    assert said in sentence(found, "p99.9")
+
+
+def test_cells_that_disagree_on_what_is_lost_make_no_pair() -> None:
+    figures = {"as found": {"a": inf, "b": 1.0}, "trimmed": {"a": 1.0, "b": inf}}
+    assert Repetition(2, figures).log_ratio("as found", "trimmed") is None
+
+    both = {"as found": {"a": inf, "b": 1.0}, "trimmed": {"a": inf, "b": 1.0}}
+    assert Repetition(2, both).log_ratio("as found", "trimmed") == 0
+
+    worse = {"as found": {"a": inf, "b": 1.0}, "trimmed": {"a": 1.0, "b": 1.01}}
+    assert Repetition(2, worse).log_ratio("as found", "trimmed") == -inf
+
+
 def test_void_packets_that_are_lost_make_a_ratio_of_all_packets_no_size() -> None:
     class LosingVoid(MadeBench):
         def measure(self, states: Sequence[HostState], repetitions: range) -> list[Repetition]:
@@ -105,18 +176,19 @@ def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lost_in", "high", "decision"),
+    ("lost_in", "by_ranks", "decision"),
     [
-        (("without timer",), 2.0, Decision.KEPT_LOSSES),
-        (("trimmed",), 0.5, Decision.HARMED_LOSSES),
-        (("trimmed",), 2.0, Decision.KEPT_UNTOLD),
-        (("trimmed", "without timer"), 0.5, Decision.KEPT_UNTOLD),
+        (("without timer",), "more", Decision.KEPT_LOSSES),
+        (("trimmed",), "less", Decision.HARMED_LOSSES),
+        (("trimmed",), None, Decision.KEPT_UNTOLD),
+        (("trimmed", "without timer"), "less", Decision.KEPT_UNTOLD),
     ],
 )
 def test_of_losses_the_state_that_has_them_decides(
-    lost_in: tuple[str, ...], high: float, decision: Decision
+    lost_in: tuple[str, ...], by_ranks: str | None, decision: Decision
 ) -> None:
-    ratio = PairedRatio(7, 0.2, 0.1, high, 0.98, 0.016, "cell: lost or not sent", lost_in)
+    losses = "cell: lost or not sent"
+    ratio = PairedRatio(7, None, None, None, 0.98, 0.016, losses, lost_in, by_ranks)
 
     [decided] = decide([TIMER], Verdict.HELPS, {"timer": ratio})
 

@@ -7,9 +7,9 @@ interval inverts the exact signed-rank test of Wilcoxon, whose p-value stands be
 Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, isinf, isnan
 from statistics import median
 
 import numpy as np
@@ -29,23 +29,50 @@ class Interval:
 
 
 def paired_ratio(log_ratios: Sequence[float], confidence: float) -> PairedRatio:
-    """Judge ln(second / first) of every pair; ValueError: too few pairs for this confidence."""
+    """Judge ln(second / first) of every pair; ValueError: too few pairs for this confidence.
+
+    One of +-inf has a direction and no size: so has what would be made of it.
+    """
     found = hodges_lehmann(log_ratios, confidence)
     return PairedRatio(
         n_pairs=len(log_ratios),
-        ratio=exp(found.estimate),
-        low=exp(found.low),
-        high=exp(found.high),
+        ratio=known_exp(found.estimate),
+        low=known_exp(found.low),
+        high=known_exp(found.high),
         confidence=confidence,
         p_value=signed_rank_p(log_ratios),
     )
 
 
-def factor(ratio: float) -> str:
-    """Write a factor with two or three digits, and as many more as tell it from 1."""
+def known_exp(log_ratio: float) -> float | None:
+    """Give the ratio of a logarithm; None: it is infinite, or none."""
+    return None if isinf(log_ratio) or isnan(log_ratio) else exp(log_ratio)
+
+
+def inverse(ratio: float | None) -> float | None:
+    """Give the ratio of the first to the second; None: it has no size."""
+    return None if ratio is None else 1 / ratio
+
+
+def factor(ratio: float | None) -> str:
+    """Write a factor with two or three digits, and as many more as tell it from 1.
+
+    None: it has no size.
+    """
+    if ratio is None:
+        return "of no size"
     if ratio < 0.1 or round(ratio, 2) == 1 != ratio:
         return digits_of(ratio, unlike=1)
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.2f}"
+
+
+def interval_words(
+    low: float | None, high: float | None, number: Callable[[float], str] = factor
+) -> str:
+    """Write an interval; None: it has no end there."""
+    if low is None:
+        return "without ends" if high is None else f"{number(high)} or less"
+    return f"{number(low)} or more" if high is None else f"{number(low)} to {number(high)}"
 
 
 def hodges_lehmann(differences: Sequence[float], confidence: float) -> Interval:
@@ -59,8 +86,12 @@ def hodges_lehmann(differences: Sequence[float], confidence: float) -> Interval:
 
 
 def walsh_averages(differences: Sequence[float]) -> list[float]:
-    """Give the means of all pairs of differences, each with itself too, ascending."""
-    return sorted((a + b) / 2 for at, a in enumerate(differences) for b in differences[at:])
+    """Give the means of all pairs of differences, each with itself too, ascending.
+
+    inf and -inf rank alike, so that their mean is 0.
+    """
+    means = ((a + b) / 2 for at, a in enumerate(differences) for b in differences[at:])
+    return sorted(0.0 if isnan(mean) else mean for mean in means)
 
 
 def least_pairs(confidence: float) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from taut.analysis.load import share_words
-from taut.analysis.paired import factor
+from taut.analysis.paired import factor, interval_words
 from taut.explain.causes import title_of
 from taut.records.documents.trim import RemedyOfTrim, TrimDocument
 from taut.records.rundir import AS_FOUND, TRIMMED
@@ -104,7 +104,7 @@ def _measured(remedy: RemedyOfTrim) -> str:
         return f"without its group not shown: {without.losses}"
     return (
         f"without its group {factor(without.ratio)} times as long "
-        f"({factor(without.low)} to {factor(without.high)})"
+        f"({interval_words(without.low, without.high)})"
     )
 
 

@@ -9,7 +9,7 @@ from math import log
 from pathlib import Path
 
 from taut.analysis.load import share_words
-from taut.analysis.paired import factor
+from taut.analysis.paired import factor, interval_words
 from taut.core.errors import InputError
 from taut.explain.causes import title_of
 from taut.explain.tell.result import Options
@@ -90,12 +90,18 @@ class Trim(TrimDocument):
 def read_trim(run: Path) -> Trim | None:
     """Read the trim of a run; None: it is no trim's. InputError: one of a taut unlike this one."""
     trim = read_written(Trim, run / TRIM_FILE, "trim")
-    if trim is not None and any(min(e.ratio, e.low, e.high) <= 0 for e in _ratios(trim)):
+    if trim is not None and any(map(_is_damaged, _ratios(trim))):
         raise InputError(
             f"{run / TRIM_FILE}: a ratio that is not above 0; the trim is not in this report: "
             "write it with the taut that made it"
         )
     return trim
+
+
+def _is_damaged(effect: PairedRatio) -> bool:
+    """Say whether a number is no ratio; where losses decide there is none."""
+    there = [x for x in (effect.ratio, effect.low, effect.high) if x is not None]
+    return (effect.ratio is None and effect.losses is None) or min(there, default=1.0) <= 0
 
 
 def _ratios(trim: TrimDocument) -> list[PairedRatio]:
@@ -161,12 +167,12 @@ def effects(trim: Trim) -> list[Shown]:
     ]
     # Where the figure is a lost packet a ratio has no size.
     found = [(name, of) for name, of in named if of is not None and of.losses is None]
-    least = min((e.low for _, e in found), default=1.0)
-    most = max((e.high for _, e in found), default=1.0)
-    low, high = log(min(least, 1.0) / _ROOM), log(max(most, 1.0) * _ROOM)
+    ends = [x for _, e in found for x in (e.ratio, e.low, e.high) if x is not None]
+    low, high = log(min([1.0, *ends]) / _ROOM), log(max([1.0, *ends]) * _ROOM)
 
-    def place(ratio: float) -> str:
-        return f"{100 * (log(ratio) - low) / (high - low):.2f}%"
+    def place(ratio: float | None, end: int = 0) -> str:
+        at = end if ratio is None else 100 * (log(ratio) - low) / (high - low)
+        return f"{at:.2f}%"
 
     return [
         Shown(
@@ -174,13 +180,13 @@ def effects(trim: Trim) -> list[Shown]:
             is_claim=effect is trim.effect,
             is_shown=effect.is_shown,
             ratio=factor(effect.ratio),
-            interval=f"{factor(effect.low)} to {factor(effect.high)}",
+            interval=interval_words(effect.low, effect.high),
             confidence=f"{100 * effect.confidence:.3g} %",
             n_pairs=effect.n_pairs,
             p_value=f"{effect.p_value:.2g}",
             at=place(effect.ratio),
             low=place(effect.low),
-            high=place(effect.high),
+            high=place(effect.high, end=100),
             one=place(1.0),
         )
         for name, effect in found
@@ -302,7 +308,7 @@ def without_words(effect: PairedRatio) -> str:
         return f"not shown: {effect.losses}"
     return (
         f"without them {factor(effect.ratio)} times as long "
-        f"({100 * effect.confidence:.3g} % interval {factor(effect.low)} to {factor(effect.high)}"
+        f"({100 * effect.confidence:.3g} % interval {interval_words(effect.low, effect.high)}"
         f"{'' if effect.is_shown else '; no effect shown'})"
     )
 

@@ -1,11 +1,13 @@
 """How a trim measures: one figure for each state and repetition. Members: packets.py, stalls.py."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite, isinf, log
-from statistics import fmean, median
+from math import isfinite, isinf, isnan, log
+from statistics import median
 from typing import Protocol
 
+from taut.analysis.paired import walsh_averages
 from taut.host.plan import Plan
 from taut.host.state import HostState
 from taut.trim.candidates import CauseFound
@@ -16,13 +18,19 @@ Figures = Mapping[str, float]
 inf: the percentile is one of the packets that were lost or not sent, which are slower than any.
 """
 
-_SLOWEST_NS = float(1 << 31)
-"""What stands for inf in a pair: longer than any latency that ranks.py tells apart."""
 
+def mean_log_ratio(before: Figures, after: Figures) -> float | None:
+    """Give the mean over the cells of ln(after / before).
 
-def log_of(figure: float) -> float:
-    """Give the logarithm of a figure, which is finite."""
-    return log(min(figure, _SLOWEST_NS))
+    A lost packet is slower than any that came back, by no number: +-inf, or 0 if both are lost.
+    None: one state lacks a cell, for a state in which a cell failed must not be judged by the
+    others alone; or one cell gives inf and another -inf, which have no mean.
+    """
+    if not before or before.keys() != after.keys():
+        return None
+    pairs = [(before[cell], after[cell]) for cell in before]
+    total = sum(0.0 if isinf(a) and isinf(b) else log(b) - log(a) for a, b in pairs)
+    return None if isnan(total) else total / len(pairs)
 
 
 def known(figure: float | None) -> float | None:
@@ -50,15 +58,9 @@ class Repetition:
     gone_with_void: Mapping[str, Figures] = field(default_factory=dict)
 
     def log_ratio(self, before: str, after: str, *, with_void: bool = False) -> float | None:
-        """Give the mean over the cells of ln(after / before); None where one state lacks a cell.
-
-        A state in which a cell failed must not be judged by the others alone.
-        """
+        """Give the mean over the cells of ln(after / before), as `mean_log_ratio` does."""
         figures = self.with_void if with_void else self.figures
-        first, second = figures.get(before, {}), figures.get(after, {})
-        if not first or first.keys() != second.keys():
-            return None
-        return fmean(log_of(second[cell]) - log_of(first[cell]) for cell in first)
+        return mean_log_ratio(figures.get(before, {}), figures.get(after, {}))
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ def losses_of(
     """Find cells whose figure is a lost packet in one of two states; None: none is.
 
     By medians over the repetitions, as claims are by ranks: a stall of the machine that loses a
-    quarter of one trial says nothing of the states.
+    quarter of one trial says nothing of the states. Fewer repetitions count where they are so many
+    that the estimate has no size.
     """
     found = [
         (one.with_void, one.gone_with_void) if with_void else (one.figures, one.gone)
@@ -90,7 +93,10 @@ def losses_of(
             if of and isinf(median(of)):
                 lost.append((cell, state))
     if not lost:
-        return None
+        ratios = [one.log_ratio(before, after, with_void=with_void) for one in repetitions]
+        return _unsized(
+            [of for of, _ in found], [r for r in ratios if r is not None], before, after
+        )
     cell = lost[0][0]
     first, second = (
         median(gone[state][cell] for _, gone in found if cell in gone[state])
@@ -101,6 +107,23 @@ def losses_of(
         "(medians)"
     )
     return Losses(words, tuple(dict.fromkeys(state for _, state in lost)))
+
+
+def _unsized(
+    figures: Sequence[Mapping[str, Figures]], log_ratios: Sequence[float], before: str, after: str
+) -> Losses | None:
+    """Tell of the cell that is lost most often if an estimate has no size; None: it has one."""
+    estimate = median(walsh_averages(log_ratios)) if log_ratios else 0.0
+    if isfinite(estimate):
+        return None
+    slower = after if estimate > 0 else before
+    lost = Counter(cell for of in figures for cell, x in of.get(slower, {}).items() if isinf(x))
+    [(cell, _)] = lost.most_common(1)
+    counts = []
+    for state in (before, after):
+        of_cell = [of[state][cell] for of in figures if cell in of.get(state, {})]
+        counts.append(f"{sum(map(isinf, of_cell))} of {len(of_cell)} runs {state}")
+    return Losses(f"{cell}: the figure is a lost packet in {', '.join(counts)}", (slower,))
 
 
 class Bench(Protocol):

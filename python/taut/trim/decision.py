@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taut.records.documents.trim import UNCONFIRMED, UNMEASURED, PairedRatio
+from taut.records.documents.trim import LESS, UNCONFIRMED, UNMEASURED, PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.candidates import Candidate, When
 
@@ -58,7 +58,7 @@ def verdict_of(effect: PairedRatio) -> Verdict:
     """Say what all remedies together do; `effect` is the ratio of trimmed to as found."""
     if not effect.is_shown:
         return Verdict.NOT_SHOWN
-    return Verdict.HELPS if effect.high < 1 else Verdict.HARMS
+    return Verdict.HELPS if effect.is_less else Verdict.HARMS
 
 
 def decide(
@@ -99,10 +99,10 @@ def _decide(
         return Decided(candidate, Decision.KEPT_WHOLE)
     if ratio.losses is not None:
         return Decided(candidate, _by_losses(ratio), ratio)
-    if ratio.low > 1:
+    if ratio.is_more:
         shown = Decision.KEPT_SHOWN if n_group == 1 else Decision.KEPT_GROUP
         return Decided(candidate, shown, ratio)
-    if ratio.high < 1:
+    if ratio.is_less:
         harmed = Decision.HARMED if n_group == 1 else Decision.HARMED_GROUP
         return Decided(candidate, harmed, ratio)
     free = Decision.KEPT_FREE if candidate.is_free else Decision.PUT_BACK
@@ -114,5 +114,5 @@ def _by_losses(ratio: PairedRatio) -> Decision:
     lost_in = ratio.lost_in or ()
     if TRIMMED not in lost_in:
         return Decision.KEPT_LOSSES
-    is_shown = lost_in == (TRIMMED,) and ratio.high < 1
+    is_shown = lost_in == (TRIMMED,) and ratio.by_ranks == LESS
     return Decision.HARMED_LOSSES if is_shown else Decision.KEPT_UNTOLD

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from taut.analysis.paired import factor
+from taut.analysis.paired import factor, interval_words, inverse
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.explain.causes import title_of
 from taut.host.situation import Waiting
@@ -179,18 +179,18 @@ def sentence(found: Trimmed, figure: str) -> str:
     n = f"{effect.n_pairs} pairs of runs, p = {effect.p_value:.2g}"
     interval = f"{100 * effect.confidence:.3g} % interval"
     if found.verdict is Verdict.HELPS:
-        low, high = factor(1 / effect.high), factor(1 / effect.low)
+        ends = interval_words(inverse(effect.high), inverse(effect.low))
         return (
-            f"Trimming this host makes the {figure} {factor(1 / effect.ratio)} times shorter "
-            f"({interval} {low} to {high}; {n})."
+            f"Trimming this host makes the {figure} {factor(inverse(effect.ratio))} times shorter "
+            f"({interval} {ends}; {n})."
         )
-    low, high = factor(effect.low), factor(effect.high)
+    ends = interval_words(effect.low, effect.high)
     if found.verdict is Verdict.HARMS:
         return (
             f"Trimming this host makes the {figure} {factor(effect.ratio)} times longer ("
-            f"{interval} {low} to {high}; {n}): everything is put back."
+            f"{interval} {ends}; {n}): everything is put back."
         )
     return (
         f"No effect shown: trimmed over as found, the {figure} is {factor(effect.ratio)} times as "
-        f"long ({interval} {low} to {high}; {n}). That is not the same as no effect."
+        f"long ({interval} {ends}; {n}). That is not the same as no effect."
     )

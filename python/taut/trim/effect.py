@@ -9,7 +9,7 @@ all of its intervals hold together. Pure: numbers in, claims out; effect_run.py 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, log
+from math import exp, isfinite, log
 from statistics import fmean, median
 
 from taut.analysis.paired import hodges_lehmann, least_pairs, signed_rank_p
@@ -17,7 +17,7 @@ from taut.core.errors import InputError, TautError
 from taut.experiment.model import MOST_REPETITIONS
 from taut.records.documents.effect import Claim as Claim
 from taut.records.rundir import AS_FOUND
-from taut.trim.bench import Repetition, known_median, log_of, losses_of
+from taut.trim.bench import Figures, Repetition, known_median, losses_of, mean_log_ratio
 
 CONFIDENCE = 0.95
 """That all intervals of a table hold together."""
@@ -211,36 +211,37 @@ def _judge_figure(
     confidence: float,
 ) -> FigureEffect:
     # A ratio is a difference of logarithms; everything else is the same for both scales.
-    there, back = (log_of, exp) if scale is Scale.RATIO else (float, float)
-    before, after = _by_repetition(off, value, there), _by_repetition(on, value, there)
-    exact = [_by_repetition(of, value, log if scale is Scale.RATIO else float) for of in (off, on)]
+    is_ratio = scale is Scale.RATIO
+    there, back = (log, exp) if is_ratio else (float, float)
+    less = mean_log_ratio if is_ratio else _mean_difference
+    before, after = _by_repetition(off, value), _by_repetition(on, value)
     numbers = sorted(before.keys() | after.keys())
     values = [
-        [back(fmean(of[number].values())) if number in of else None for number in numbers]
-        for of in exact
+        [back(fmean(map(there, of[n].values()))) if n in of else None for n in numbers]
+        for of in (before, after)
     ]
-    # A state in which a cell failed must not be judged by the others alone.
-    differences = [
-        fmean(after[number][cell] - cells[cell] for cell in cells)
-        for number, cells in before.items()
-        if cells.keys() == after.get(number, {}).keys()
-    ]
-    claim = _claim(differences, confidence, back)
+    differences = [less(before.get(n, {}), after.get(n, {})) for n in numbers]
+    claim = _claim([d for d in differences if d is not None], confidence, back)
     if claim is None:
-        is_logged = scale is Scale.RATIO or bool(before or after)
+        is_logged = is_ratio or bool(before or after)
         shown = Shown.TOO_FEW if is_logged else Shown.NOT_LOGGED
     else:
         shown = _shown(claim, neutral=back(0.0))
     return FigureEffect(name, scale, values[0], values[1], claim, shown)
 
 
-def _by_repetition(
-    trials: Sequence[Measured], value: _Value, there: Callable[[float], float]
-) -> dict[int, dict[str, float]]:
+def _mean_difference(before: Figures, after: Figures) -> float | None:
+    """Give the mean over the cells of after - before; None: one state lacks a cell."""
+    if not before or before.keys() != after.keys():
+        return None
+    return fmean(after[cell] - before[cell] for cell in before)
+
+
+def _by_repetition(trials: Sequence[Measured], value: _Value) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     for trial in sorted(trials, key=lambda trial: trial.repetition):
         if (number := value(trial)) is not None:
-            found.setdefault(trial.repetition, {})[trial.cell] = there(number)
+            found.setdefault(trial.repetition, {})[trial.cell] = number
     return found
 
 
@@ -254,13 +255,13 @@ def _claim(
     return Claim(
         n_pairs=len(differences),
         estimate=back(found.estimate),
-        low=back(found.low),
-        high=back(found.high),
+        low=back(found.low) if isfinite(found.low) else None,
+        high=back(found.high) if isfinite(found.high) else None,
         p_value=signed_rank_p(differences),
     )
 
 
 def _shown(claim: Claim, neutral: float) -> Shown:
-    if claim.low <= neutral <= claim.high:
-        return Shown.NOTHING
-    return Shown.LESS if claim.high < neutral else Shown.MORE
+    if claim.high is not None and claim.high < neutral:
+        return Shown.LESS
+    return Shown.MORE if claim.low is not None and claim.low > neutral else Shown.NOTHING

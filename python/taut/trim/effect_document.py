@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from taut.analysis.paired import factor
+from taut.analysis.paired import factor, interval_words, inverse
 from taut.core.cpus import CpuSet, format_cpu_list
 from taut.host.knob import KnobSet
 from taut.records.documents.effect import (
@@ -139,9 +139,9 @@ def _doubt(figure: FigureEffect) -> str:
         return ""
     low, high = claim.low, claim.high
     if figure.shown is Shown.LESS:
-        low, high = 1 / high, 1 / low
+        low, high = inverse(high), inverse(low)
     return (
-        f"{100 * CONFIDENCE:.0f} % interval {factor(low)} to {factor(high)}; {claim.n_pairs} "
+        f"{100 * CONFIDENCE:.0f} % interval {interval_words(low, high)}; {claim.n_pairs} "
         f"pairs, p = {claim.p_value:.2g}"
     )
 

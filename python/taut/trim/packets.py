@@ -84,7 +84,8 @@ class PacketsBench:
         """Say what leaves a device under a load without a figure."""
         return (
             "in one state a device under a load has no figure, for its trial failed, or fewer than "
-            f"{SUPPORT} packets that the generator was on time with lie above {self._target}"
+            f"{SUPPORT} packets that the generator was on time with lie above {self._target}; or "
+            "one of them is better by a lost packet, and another one worse"
         )
 
     def scout(self) -> Sequence[CauseFound]:

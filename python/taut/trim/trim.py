@@ -15,11 +15,10 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from statistics import fmean
 
-from taut.analysis.paired import paired_ratio
-from taut.core.units import digits_of
+from taut.analysis.paired import factor, hodges_lehmann, interval_words, paired_ratio
 from taut.host.check import Profile
 from taut.host.state import FOUND, HostState
-from taut.records.documents.trim import PairedRatio
+from taut.records.documents.trim import LESS, MORE, PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.bench import Bench, Repetition, losses_of
 from taut.trim.candidates import NO_CAUSE, Candidate, CauseFound, When, list_candidates
@@ -307,13 +306,17 @@ def _judged(
     effects: list[PairedRatio | None] = []
     for with_void in (False, True):
         ratios = [r.log_ratio(before.name, after.name, with_void=with_void) for r in repetitions]
+        counted = [ratio for ratio in ratios if ratio is not None]
         try:
-            paired = paired_ratio([r for r in ratios if r is not None], 1 - alpha)
+            paired = paired_ratio(counted, 1 - alpha)
         except ValueError:
             effects.append(None)  # Trials failed: too few pairs are left.
             continue
         losses = losses_of(repetitions, before.name, after.name, with_void=with_void)
         if losses is not None:
+            interval = hodges_lehmann(counted, 1 - alpha)
+            by_ranks = LESS if interval.high < 0 else MORE if interval.low > 0 else None
+            paired = replace(paired, ratio=None, low=None, high=None, by_ranks=by_ranks)
             paired = replace(paired, losses=losses.words, lost_in=losses.states)
         effects.append(paired)
     return Compared(before.name, after.name, list(repetitions), *effects)
@@ -331,10 +334,10 @@ def words_of(compared: Compared) -> str:
         return "too few pairs to say"
     if compared.losses is not None:
         return f"not shown: {compared.losses}"
-    ratio, low, high = (digits_of(x, unlike=1) for x in (effect.ratio, effect.low, effect.high))
     numbers = (
-        f"{ratio} times, {100 * effect.confidence:.3g} % interval {low} to {high}, "
-        f"p = {effect.p_value:.2g}, {effect.n_pairs} pairs"
+        f"{factor(effect.ratio)} times, {100 * effect.confidence:.3g} % interval "
+        f"{interval_words(effect.low, effect.high)}, p = {effect.p_value:.2g}, "
+        f"{effect.n_pairs} pairs"
     )
     if compared.verdict is Verdict.NOT_SHOWN:
         return f"no effect shown ({numbers})"

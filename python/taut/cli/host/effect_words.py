@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from taut.analysis.load import share_words
-from taut.analysis.paired import factor
+from taut.analysis.paired import factor, interval_words
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.effect import EffectDocument, FigureOfEffect, SetOfEffect
 from taut.report import cells
@@ -55,7 +55,7 @@ def _row(figure: FigureOfEffect) -> list[Text | str]:
         estimate = interval = cells.NOTHING
     else:
         estimate = number(effect.estimate)
-        interval = f"{number(effect.low)} to {number(effect.high)}"
+        interval = interval_words(effect.low, effect.high, number)
     label = name if is_ratio else f"{name}, on - off"
     return [label, off, on, estimate, interval, Text(shown, style=_STYLES.get(shown, ""))]
 

@@ -31,8 +31,9 @@ class Claim:
 
     n_pairs: int
     estimate: float
-    low: float
-    high: float
+    low: float | None
+    """None: the interval has no end there, because of runs whose figure is a lost packet."""
+    high: float | None
     p_value: float
 
 

@@ -19,6 +19,8 @@ UNMEASURED = "kept: part of what was shown to help; its own share was not measur
 UNCONFIRMED = "kept: part of what was shown to help; less was not shown to do as well"
 """Decisions. The latter: without the remedy nothing was shown, and the rest was not confirmed."""
 
+LESS, MORE = "less", "more"
+
 TRIM_FORMAT = 1
 BY_STALLS = "stalls"
 
@@ -28,9 +30,11 @@ class PairedRatio:
     """What pairs of runs in two states show: the figure in the second over that in the first."""
 
     n_pairs: int
-    ratio: float
-    low: float
-    high: float
+    ratio: float | None
+    """None: losses decide, so that it has no size."""
+    low: float | None
+    """None: the interval has no end there, because of runs whose figure is a lost packet."""
+    high: float | None
     confidence: float
     """That the interval from `low` to `high` holds the true ratio, 0 to 1."""
     p_value: float
@@ -39,11 +43,26 @@ class PairedRatio:
     """Where the figure is a lost packet: the ratio has no size, nothing is claimed; else None."""
     lost_in: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
     """The states in which it is one; None: in neither."""
+    by_ranks: str | None = field(default=None, metadata=LEFT_OUT)
+    """Where losses decide: `LESS` or `MORE` than the first is the second by ranks; None: neither.
+
+    A lost packet is slower than any that came back.
+    """
+
+    @property
+    def is_less(self) -> bool:
+        """Whether the interval is below 1."""
+        return self.high is not None and self.high < 1
+
+    @property
+    def is_more(self) -> bool:
+        """Whether the interval is above 1."""
+        return self.low is not None and self.low > 1
 
     @property
     def is_shown(self) -> bool:
         """Whether the interval excludes 1, of packets that may be compared."""
-        return self.losses is None and (self.high < 1 or self.low > 1)
+        return self.losses is None and (self.is_less or self.is_more)
 
 
 @dataclass(frozen=True)
