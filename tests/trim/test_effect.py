@@ -183,6 +183,16 @@ def test_what_is_lost_instead_of_late_is_no_effect():
     assert sentence(one) == f"R24: not shown: {losses}; what is lost has no latency."
 
 
+def test_a_device_that_loses_off_and_fails_on_beside_a_whole_one_is_no_crash():
+    off = [replace(t, cell="a") for t in trials(1) if t.state == AS_FOUND]
+    off = [replace(t, gone=0.2, percentiles={**t.percentiles, "p99.9": inf}) for t in off]
+
+    [one] = judge([*trials(1 / 2), *off], ["R24"], ["p99.9"])
+
+    losses = "a: lost or not sent 20 % as found, no run R24 (medians)"
+    assert sentence(one) == f"R24: not shown: {losses}; what is lost has no latency."
+
+
 @pytest.mark.parametrize(("n_lost", "ends"), [(1, " or more"), (4, None)])
 def test_runs_off_that_lose_packets_are_slower_by_no_number(n_lost: int, ends: str | None):
     measured = [

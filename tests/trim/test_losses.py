@@ -13,7 +13,7 @@ from taut.records.documents.trim import PairedRatio
 from taut.trim.bench import Figures, Repetition, losses_of
 from taut.trim.decision import Decision, Verdict, decide
 from taut.trim.document import sentence
-from taut.trim.trim import Request, Trimmed, trim
+from taut.trim.trim import Compared, Request, Trimmed, trim
 
 
 class Losing(MadeBench):
@@ -125,6 +125,22 @@ def test_an_estimate_that_rests_on_lost_packets_is_no_claim(state: str, factor: 
     [n_found, n_trimmed] = (5 * (state == one) for one in ("as found", "trimmed"))
     said = f"cell: the figure is a lost packet in {n_found} of 16 runs as found, {n_trimmed} of 16"
     assert said in sentence(found, "p99.9")
+
+
+def test_a_state_without_a_run_of_the_cell_that_loses_has_no_share() -> None:
+    pairs = [
+        Repetition(
+            n,
+            {"as found": {"a": inf, "b": 2.0}, "trimmed": {"b": 1.0}},
+            gone={"as found": {"a": 0.2, "b": 0.0}, "trimmed": {"b": 0.0}},
+        )
+        for n in range(2, 9)
+    ]
+
+    [note] = Compared("as found", "trimmed", pairs, None).notes("x")
+
+    said = "a: lost or not sent 20 % as found, no run trimmed (medians)"
+    assert note == f"{said}: what is lost has no latency, so nothing is claimed of these two."
 
 
 def test_cells_that_disagree_on_what_is_lost_make_no_pair() -> None:

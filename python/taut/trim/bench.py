@@ -98,15 +98,14 @@ def losses_of(
             [of for of, _ in found], [r for r in ratios if r is not None], before, after
         )
     cell = lost[0][0]
-    first, second = (
-        median(gone[state][cell] for _, gone in found if cell in gone[state])
-        for state in (before, after)
-    )
-    words = (
-        f"{cell}: lost or not sent {100 * first:.3g} % {before}, {100 * second:.3g} % {after} "
-        "(medians)"
-    )
+    shares = [_share_words([of for _, of in found], cell, state) for state in (before, after)]
+    words = f"{cell}: lost or not sent {', '.join(shares)} (medians)"
     return Losses(words, tuple(dict.fromkeys(state for _, state in lost)))
+
+
+def _share_words(gone: Sequence[Mapping[str, Figures]], cell: str, state: str) -> str:
+    shares = [of[state][cell] for of in gone if cell in of.get(state, {})]
+    return f"{100 * median(shares):.3g} % {state}" if shares else f"no run {state}"
 
 
 def _unsized(
