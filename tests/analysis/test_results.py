@@ -161,6 +161,18 @@ def test_frames_that_the_generators_own_port_dropped_are_told_beside_a_loss(tmp_
     assert (said in trial.warnings) == (n_lost > 0)
 
 
+def test_what_of_a_trials_state_was_not_kept_is_in_its_result(tmp_path):
+    run = make_run(tmp_path, (VARIANTS[1],), repetitions=1)
+    [path] = tmp_path.glob("trials/*/trial.json")
+    document = json.loads(path.read_text())
+    document["host"] = {"name": "trimmed", "after": {"lost": ["kernel.watchdog"]}}
+    path.write_text(json.dumps(document))
+
+    [trial] = analyse_run(RunDirectory(run)).trials
+
+    assert (trial.is_whole, trial.not_kept) == (True, ("kernel.watchdog",))
+
+
 def test_failed_trial_keeps_its_place(analysed):
     _, document = analysed
 

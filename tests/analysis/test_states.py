@@ -90,6 +90,16 @@ def test_states_that_were_not_taken_in_turn_are_two_groups_of_runs(n):
     assert "times shorter, 95 % interval" in said
 
 
+def test_a_run_whose_state_was_taken_back_meanwhile_is_of_no_state():
+    rows = in_turn(ENOUGH)
+    rows[0]["not_kept"] = ["kernel.watchdog"]
+    assert found_of_states(rows) == found_of_states(rows[1:])
+
+    for row in rows:
+        row["not_kept"] = ["kernel.watchdog"] if row["host"] == "trimmed" else None
+    assert found_of_states(rows).sentence == ("Trimmed beside as found: nothing can be compared.")
+
+
 def test_what_is_no_different_is_not_claimed():
     results = in_turn(ENOUGH, trimmed=24_000)
     for row in results:

@@ -101,6 +101,17 @@ def test_failed_trials_come_first_and_are_named_by_their_device(run):
     assert "The generator itself was late" in found[1].line
 
 
+def test_trials_whose_state_was_taken_back_are_named(run):
+    kept, lost = trial("a"), trial("b", not_kept=["kernel.watchdog", "/proc/irq/24"])
+
+    [warned] = warnings_of([], run(kept, lost))
+
+    assert warned.line == (
+        "In 1 of 2 trials somebody else changed the state of the host, so nothing said of states "
+        "rests on them; the rows have them: b: kernel.watchdog, /proc/irq/24."
+    )
+
+
 def test_what_many_trials_say_is_said_once(run):
     trials = [trial(name, warnings=["9 gaps were not logged", "rate: 1 of 2"]) for name in "abc"]
 

@@ -3,6 +3,7 @@
 Figures are medians over the runs of a state, of packets without void ones: the generator's own
 stalls are no matter of the device, and states that free the device's core load the generator's.
 Where one side loses another share of its packets, nothing is claimed: what is lost has no latency.
+A run whose state somebody else changed meanwhile is of no state, and is left out.
 What is said of all devices in all surroundings is one table, judged as `claims.py` has it.
 """
 
@@ -108,7 +109,8 @@ def _judged(results: Sequence[TrialResult]) -> tuple[list[Change], _Table]:
     """Give what is set beside what, and all figures of that as one table."""
     whole = [r for r in results if r.is_whole and not r.device.is_floor]
     wanted = changes_among(r.device for r in whole)
-    changes = [change for one in wanted for change in _changes(whole, one)]
+    kept = [r for r in whole if not r.not_kept]
+    changes = [change for one in wanted for change in _changes(kept, one)]
     judged = judge_table([change.evidence for change in changes])
     return wanted, list(zip(changes, judged, strict=True))
 

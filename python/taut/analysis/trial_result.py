@@ -152,6 +152,7 @@ def _identity(trial: TrialDirectory) -> TrialResult:
         status=meta.status,
         failure=meta.failure,
         device=device_of(meta),
+        not_kept=None if meta.host.after is None else meta.host.after.lost or None,
         notes=meta.dut.notes,
         load=load_of_trial(meta),
         offered_pps=meta.traffic.offered_pps,

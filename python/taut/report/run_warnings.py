@@ -66,6 +66,7 @@ def warnings_of(devices: Sequence[Device], runs: Runs, names: Sequence[str] = ()
             lambda _: "sums do not come out",
         ),
         _failed(trials),
+        _not_kept(trials),
         _claims(trials),
         _empty(runs),
         _of_rows(devices, lambda row: row.instrument_limited, _late_line, _late_of),
@@ -160,6 +161,17 @@ def _failed(trials: _Trials) -> Warned | None:
 
 def _reason(trial: TrialResult) -> str:
     return (trial.failure or Failure()).reason
+
+
+def _not_kept(trials: _Trials) -> Warned | None:
+    details = [f"{heading}: {', '.join(t.not_kept[:3])}" for heading, t in trials if t.not_kept]
+    if not details:
+        return None
+    return Warned(
+        f"In {len(details)} of {len(trials)} trials somebody else changed the state of the host, "
+        f"so nothing said of states rests on them; the rows have them: {details[0]}.",
+        details,
+    )
 
 
 def _empty(runs: Runs) -> Warned | None:

@@ -31,7 +31,7 @@ class Shown(StrEnum):
     MORE = "more"
     NOTHING = "no"
     TOO_FEW = "too few"
-    """Too few pairs of trials are left, because trials failed."""
+    """Too few pairs of trials are left, because trials failed or did not keep their state."""
     LOSSES = "losses decide"
     """Off or on, the percentile is a packet that was lost or not sent (bench.losses_of)."""
     NOT_LOGGED = "not logged"
@@ -66,7 +66,7 @@ class Measured:
     gone: float = 0.0
     """The share that was lost or not sent, as in a trim."""
     n_not_kept: int = 0
-    """Changes of the state that somebody else took back during the trial."""
+    """Changes of the state that somebody else took back during the trial; 0, or it is of none."""
 
 
 @dataclass(frozen=True)
@@ -138,11 +138,13 @@ def judge(
 ) -> list[SetEffect]:
     """Judge every set, by the name of its state; TautError: too few trials ended as planned."""
     confidence = confidence_of(n_claims_of(len(sets), percentiles))
-    found = [_judge_set(trials, name, percentiles, confidence) for name in sets]
+    kept = [trial for trial in trials if not trial.n_not_kept]
+    found = [_judge_set(kept, name, percentiles, confidence) for name in sets]
     unclaimed = (Shown.TOO_FEW, Shown.NOT_LOGGED)
     if all(figure.shown in unclaimed for one in found for figure in one.figures):
         raise TautError(
-            "effect: too many trials failed: the pairs of runs that are left can show nothing"
+            "effect: too many trials failed, or did not keep their state, which somebody else "
+            "changes: the pairs of runs that are left can show nothing"
         )
     return found
 

@@ -106,7 +106,7 @@ def sentence(one: SetEffect) -> str:
     if not claimed and one.losses is not None:
         return f"{one.name}: not shown: {one.losses}; what is lost has no latency."
     if not claimed:
-        return f"{one.name}: not shown: trials failed, too few pairs of runs are left."
+        return f"{one.name}: not shown: trials failed or lost their state, too few pairs are left."
     if not shown:
         words = _words(claimed[0])
         stolen = one.figures[-1].shown
@@ -168,7 +168,10 @@ def notes_of(
         )
     if any(trial.n_not_kept for trial in trials):
         n_runs = sum(trial.n_not_kept > 0 for trial in trials)
-        notes.append(f"In {n_runs} runs somebody else took back settings meanwhile.")
+        notes.append(
+            f"In {n_runs} of {len(trials)} runs somebody else took back settings meanwhile: they "
+            "do not count."
+        )
     notes += [_losses_note(one) for one in found if one.losses is not None]
     if any(abs(on - off) > _MUCH_LOST * max(one.sent) for one in found for off, on in [one.lost]):
         notes.append("What is lost has no latency: compare the losses first.")

@@ -15,13 +15,7 @@ from taut.records.documents.explanation import ExplanationDocument
 from taut.records.documents.figures import NO_FIGURES, Doubt, Figures
 from taut.records.documents.generator import Counters, DeviceUse, Energy
 from taut.records.documents.json_field import INLINE, LEFT_OUT, rest
-from taut.records.documents.json_form import (
-    Json,
-    parse,
-    plain_object,
-    read_json,
-    refuse_newer,
-)
+from taut.records.documents.json_form import Json, parse, plain_object, read_json, refuse_newer
 from taut.records.documents.load import Device, Load
 from taut.records.documents.trial import WHOLE, CoresOfTrial, Failure, TraceOfTrial
 
@@ -194,6 +188,8 @@ class TrialResult:
     status: str | None = None
     failure: Failure | None = None
     device: Device = field(default_factory=Device, metadata=INLINE)
+    not_kept: tuple[str, ...] | None = field(default=None, metadata=LEFT_OUT)
+    """Settings of its state that somebody else changed meanwhile: it is of no state; else None."""
     notes: tuple[str, ...] = ()
     load: Load = field(default_factory=Load, metadata=INLINE)
     figures: TrialFigures | None = field(default=None, metadata=INLINE)
