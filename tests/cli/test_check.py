@@ -37,14 +37,23 @@ def run(tmp_path_factory):
         (["--profile", "ecpri:within=1us,share=99%"], 3, "FAIL: 1 fail of 1"),
         (["--profile", "oran:latest=100us,earliest=500ns"], 0, "PASS: 1 pass of 1"),
         (["--profile", "oran:latest=100us,earliest=1us"], 3, "FAIL: 1 fail of 1"),
-        (["--profile", "ran-host"], 1, "INCONCLUSIVE: 1 inconclusive of 1"),
-        (["--profile", "ran-host:within=1us"], 3, "FAIL: 1 fail of 1"),
+        (["--profile", "ran-host"], 1, "INCONCLUSIVE: 1 pass, 1 inconclusive of 2"),
+        (["--profile", "ran-host:within=1us"], 3, "FAIL: 1 pass, 1 fail of 2"),
     ],
 )
 def test_the_verdict_is_the_first_line_and_the_exit_status(run, asked, status, verdict, capsys):
     assert run_command(["check", run, *asked]) == status
 
     assert capsys.readouterr().out.splitlines()[0] == f"{verdict} requirements."
+
+
+def test_a_host_of_a_radio_unit_that_loses_packets_fails(tmp_path, capsys):
+    made = MadeVariant("eager", "taut_forward", replace(CALM, n_lost=200))
+    run = str(make_run(tmp_path / "run", (made,)))
+
+    assert run_command(["check", run, "--profile", "ran-host:within=10ms,length=1ms"]) == 3
+
+    assert capsys.readouterr().out.splitlines()[0] == "FAIL: 1 pass, 1 fail of 2 requirements."
 
 
 def test_a_reader_of_junit_finds_each_requirement(run, tmp_path, capsys):

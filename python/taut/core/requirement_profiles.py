@@ -44,9 +44,9 @@ PROFILES: Mapping[str, Profile] = {
         ("window({earliest}..{latest}) >= {share}",),
         {"earliest": "0ns", "latest": None, "share": "100%"},
     ),
-    # As hosts of a radio unit are tried.
+    # As hosts of a radio unit are tried: what is lost is late, too.
     "ran-host": Profile(
-        ("max < {within} for {length}",),
+        ("max < {within} for {length}", "loss = 0"),
         {"within": "20us", "length": "12h"},
     ),
 }
