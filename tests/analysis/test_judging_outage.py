@@ -6,7 +6,8 @@ import pytest
 
 from made_calm import CALM
 from made_run import MadeVariant, make_run
-from taut.analysis.judging import judge_run
+from taut.analysis.failing import Longest
+from taut.analysis.judging import _is_short_enough, judge_run
 from taut.analysis.proof import Verdict
 from taut.analysis.results import analyse_run
 from taut.core.requirement import parse_requirement
@@ -36,3 +37,28 @@ def test_what_an_outage_lost_shows_less_than_as_much_lost_apart(runs, asked):
     assert outage.n_eff < outage.n / 200
     # At even distances packets are independent, in whatever blocks they are counted.
     assert (apart.n_eff, apart.verdict) == (apart.n, Verdict.MET)
+
+
+@pytest.mark.parametrize(
+    ("rate_pps", "n_lost", "met", "not_met"),
+    [
+        (1e3, 1, "outage(1ms) <= 1ms", "outage(1ms) < 1ms"),
+        (3e3, 2, "outage(1ms) <= 666666ns", "outage(1ms) <= 333333ns"),
+    ],
+)
+def test_how_long_an_outage_is_does_not_hang_on_when_the_sender_sent(
+    tmp_path, rate_pps, n_lost, met, not_met
+):
+    """A survival time of one transfer interval survives one lost packet, in every trial."""
+    lost = tuple(range(500, 500 + n_lost))
+    trial = replace(CALM, n_packets=1_000, n_cold=100, lost=lost)
+    made = MadeVariant("device", "taut_forward", trial)
+    run = RunDirectory(make_run(tmp_path / "run", (made,), (rate_pps,), repetitions=4))
+
+    found = judge_run(run, analyse_run(run), [parse_requirement(one) for one in (met, not_met)])
+
+    assert [one.verdict for one in found] == [Verdict.MET, Verdict.NOT_MET]
+
+
+def test_no_outage_is_shorter_than_any():
+    assert _is_short_enough(parse_requirement("outage(1ms) < 1ns"), Longest(0, 0))

@@ -38,9 +38,11 @@ ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
 # numbers of a packet, among those that count and among those of its fate, differ by the same in
-# such a row. A packet is out of time until the next one is tried: where the row must be the
-# device's alone, until the next is due, if the generator held that one up; from then on the device
-# was not tried. What is void and did not come in time neither ends a row nor is counted in it.
+# such a row. A packet is tried when it is due, for the sender's jitter is no outage; one that the
+# generator held up when it was sent. It is out of time until the next one is tried: where the row
+# must be the device's alone, until the next is due, if the generator held that one up; from then on
+# the device was not tried. What is void and did not come in time neither ends a row nor is counted
+# in it. Captures do not say when packets were due.
 _ROWS = """
 SELECT direction, SUM(COALESCE(next_ns, tried_ns) - tried_ns)::BIGINT AS outage_ns, COUNT(*) AS n
 FROM (
@@ -52,7 +54,9 @@ FROM (
             LEAD(CASE WHEN {is_own} THEN tried_ns ELSE due_ns END)
                 OVER (PARTITION BY direction ORDER BY seq) AS next_ns
         FROM (
-            SELECT direction, seq, due_ns, is_void, COALESCE(sent_ns, due_ns) AS tried_ns,
+            SELECT direction, seq, due_ns, is_void,
+                CASE WHEN is_void THEN COALESCE(sent_ns, due_ns)
+                    ELSE COALESCE(due_ns, sent_ns) END AS tried_ns,
                 CASE WHEN received_ns IS NOT NULL AND received_ns - sent_ns <= {deadline_ns} THEN 0
                     WHEN {is_own} THEN 1 ELSE 2 END AS fate
             FROM packet WHERE NOT is_cold AND NOT (is_unsent AND {is_left_out})
@@ -160,8 +164,8 @@ class Packets:
     def longest(self, deadline_ns: int, *, with_refused: bool = False) -> Longest | None:
         """Give the longest rows of packets lost or late; None: not every packet's record is there.
 
-        An outage that no packet in time ends lasts to the sending of the last one. Without void
-        packets the time from when each of these was due until the next was sent is none of it.
+        An outage that no packet in time ends lasts until the last one was due. Without void packets
+        the time from when each of these was due until the next was due is none of it.
         `with_refused`: what the link refused while the generator was on time counts as lost when it
         was due.
         """
