@@ -133,6 +133,8 @@ def test_problems_are_said_of_loopbacks_and_devices_and_name_a_remedy():
     )
 
     assert said == [
+        "slow floor: not done; go on with --out and --resume; search.limit says for how long each "
+        "time",
         "floor: it failed; go on with --out and --resume; search.limit says for how long each time",
         "weak: it died; go on with --out and --resume; search.limit says for how long each time",
         "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",

@@ -274,6 +274,21 @@ def test_a_loopback_that_fails_leaves_the_devices_to_be_searched(go):
     assert of(document, "eager").found[0].lower.load_pps > 0.8 * EAGER_PPS
 
 
+def test_what_a_loopback_carried_that_ended_early_is_not_all_it_carries(go):
+    sent: list[Trial] = []
+
+    def once_it_has_carried_8_mpps(trial: Trial) -> bool:
+        sent.extend([trial] * trial.device.is_floor)
+        return trial.device.is_floor and len(sent) > 5
+
+    capacity = {"loopback_memif": 9.5e6, "eager": EAGER_PPS}
+    document, _ = go(Bench(capacity=capacity, fails=once_it_has_carried_8_mpps))
+    floor, eager = of(document, "loopback_memif"), of(document, "eager")
+    assert (floor.stopped is None, floor.found[0].lower is None) == (False, False)
+    assert eager.max_pps == floor.found[0].lower.load_pps
+    assert (eager.is_max_the_instruments, eager.is_floor_stopped) == (True, True)
+
+
 def test_goals_of_time_are_searched_apart_and_share_trials(go):
     goal = '[[goal]]\nname = "fast"\nwithin = "1us"\nshare = "99%"\nsum = "1s"\nwidth = "20%"\n'
 

@@ -25,6 +25,7 @@ from taut.report.search import (
     headline,
     inversion_words,
     latency_legend,
+    limit_words,
     names_of,
     read_search,
     rows,
@@ -154,6 +155,15 @@ def test_latency_that_is_well_known_needs_no_legend():
 def test_the_headline_says_what_is_only_known_from_below():
     assert headline(made_search_document()) == (
         "eager over memif, constant 64 B: ndr 900 kpkt/s, pdr at least 1 Mpkt/s."
+    )
+
+
+def test_what_a_loopback_carries_is_not_known_where_its_search_ended_early():
+    known = made_search(is_max_the_instruments=True)
+
+    assert limit_words(known).endswith("all that the loopback carries.")
+    assert limit_words(replace(known, is_floor_stopped=True)).endswith(
+        "all that the loopback was seen to carry before its search ended early."
     )
 
 

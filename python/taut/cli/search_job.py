@@ -26,7 +26,7 @@ from taut.records.documents.json_form import plain_object
 from taut.records.documents.results import Analysis
 from taut.records.documents.search import SEARCH_FILE, SearchDocument
 from taut.records.rundir import RunDirectory
-from taut.report.search import GO_ON, devices_of, names_of, unbound_floors, unmet_words
+from taut.report.search import GO_ON, devices_of, names_of, stopped_floors, unmet_words
 
 
 def search_and_report(
@@ -105,7 +105,7 @@ def with_latency(document: SearchDocument, analysis: Analysis) -> SearchDocument
 
 def _problems(document: SearchDocument) -> list[str]:
     """Say of each loopback and device why it has no answer; what was measured stays."""
-    found = unbound_floors(document.searches)
+    found = stopped_floors(document.searches)
     searches = devices_of(document)
     for name, one in zip(names_of(searches), searches, strict=True):
         if one.stopped is not None:

@@ -116,9 +116,11 @@ class Searcher:
             self._say(f"{subject.words}: the loopback has no bound ({why}); {_NO_UPPER}")
             found = self._search(subject, goals, limits, turn)
             return describe_search(subject, limits, _doubted(found, lower), is_capped=False)
-        own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=True)
+        is_whole = floor.stopped is None
+        own = Limits(limits.min_pps, most, limits.limit_s, is_max_carried=is_whole)
         found = self._search(subject, goals, own, turn)
-        return describe_search(subject, own, found, is_capped=most < limits.max_pps)
+        described = describe_search(subject, own, found, is_capped=most < limits.max_pps)
+        return replace(described, is_floor_stopped=not is_whole)
 
     def _search(
         self, subject: Subject, goals: Sequence[Goal], limits: Limits, turn: Turn = at_once

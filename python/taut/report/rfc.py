@@ -10,7 +10,7 @@ from taut.analysis.load import frame_words
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.records.documents.rfc import RFC_FILE, RfcDocument, RfcOfDevice
 from taut.report.rfc_tables import TABLES, Table, reset_words
-from taut.report.search import GO_ON, found_words, goal_words, unbound_floors, unmet_words
+from taut.report.search import GO_ON, found_words, goal_words, stopped_floors, unmet_words
 from taut.report.written import read_written
 
 
@@ -98,7 +98,7 @@ def shown_trials(document: RfcDocument | None) -> set[str]:
 
 def problems(document: RfcDocument) -> list[str]:
     """Say of each loopback and device what has no answer at all; what was measured stays."""
-    said = unbound_floors(document.instruments)
+    said = stopped_floors(document.instruments)
     for row in document.results:
         of = f"{row.device}, {row.frame} B"
         unmet = unmet_words(row.throughput.found[0], row.throughput.min_pps)

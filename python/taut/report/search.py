@@ -117,20 +117,17 @@ def unmet_words(found: GoalFound, min_pps: float) -> str | None:
     return None
 
 
-def unbound_floors(searches: Sequence[SearchOfDevice]) -> list[str]:
-    """Say why the search of a loopback ended without a bound: its devices have no upper one."""
+def stopped_floors(searches: Sequence[SearchOfDevice]) -> list[str]:
+    """Say why the search of a loopback ended early: it may carry more than its devices were sent.
+
+    Without a bound of it they have no upper one.
+    """
     floors = [one for one in searches if one.is_instrument]
     return [
         f"{name}: {one.stopped}; {GO_ON}"
         for name, one in zip(names_of(floors), floors, strict=True)
-        if one.stopped is not None and _is_unbound(one)
+        if one.stopped is not None
     ]
-
-
-def _is_unbound(floor: SearchOfDevice) -> bool:
-    """Whether it carries no more than the lowest load, which bounds no device."""
-    lower = floor.found[0].lower
-    return lower is None or lower.load_pps <= floor.min_pps
 
 
 def subject_words(one: SearchOfDevice) -> str:
@@ -147,7 +144,10 @@ def names_of(searches: Sequence[SearchOfDevice]) -> list[str]:
 
 def limit_words(one: SearchOfDevice) -> str:
     """Say between which loads it was searched, and why no higher."""
-    why = ", all that the loopback carries" if one.is_max_the_instruments else ""
+    carries = "carries"
+    if one.is_floor_stopped:
+        carries = "was seen to carry before its search ended early"
+    why = f", all that the loopback {carries}" if one.is_max_the_instruments else ""
     stopped = f"; ended early: {one.stopped}" if one.stopped is not None else ""
     n = len({name for step in one.steps for name in step.trials})
     return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."

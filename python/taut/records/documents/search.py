@@ -158,6 +158,8 @@ class SearchOfDevice:
     steps: tuple[Step, ...]
     stopped: str | None = None
     latency: tuple[LatencyAt, ...] = ()
+    is_floor_stopped: bool = False
+    """Whether the loopback's search ended early: it may carry more than `max_pps`."""
 
 
 @dataclass(frozen=True)
