@@ -15,13 +15,14 @@ from taut.cli.search_job import with_latency
 from taut.cli.search_words import print_search
 from taut.core.errors import InputError
 from taut.records.documents.json_form import parse, plain_object
-from taut.records.documents.search import SEARCH_FILE, Closing, SearchDocument
+from taut.records.documents.search import SEARCH_FILE, Bound, Closing, GoalFound, SearchDocument
 from taut.records.rundir import RunDirectory
 from taut.report.chart import as_spec
 from taut.report.figures.bounds import BoundsClosingIn
 from taut.report.html import write_html
 from taut.report.scene import make_scenes
 from taut.report.search import (
+    found_words,
     headline,
     inversion_words,
     latency_legend,
@@ -165,6 +166,18 @@ def test_what_a_loopback_carries_is_not_known_where_its_search_ended_early():
     assert limit_words(replace(known, is_floor_stopped=True)).endswith(
         "all that the loopback was seen to carry before its search ended early."
     )
+
+
+def test_bounds_that_are_close_are_told_apart_and_none_is_overstated():
+    close = GoalFound("ndr", Bound(1_234_000, 1, 0), Bound(1_234_240, 0, 1), 1_234_000, None)
+    odd = GoalFound("pdr", Bound(369_580, 1, 0), Bound(389_010, 0, 1), 369_580, None)
+    one = made_search(found=(close, odd))
+
+    assert [row[1:4] for row in rows(one)] == [
+        ("1.234 Mpkt/s", "1.2343 Mpkt/s", "1.234 Mpkt/s"),
+        ("369.5 kpkt/s", "389.1 kpkt/s", "369.5 kpkt/s"),
+    ]
+    assert found_words(odd) == "369.5 kpkt/s"
 
 
 def test_the_headline_doubts_what_only_a_late_generator_shows():

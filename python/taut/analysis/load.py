@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import NamedTuple, Protocol
 
 from taut.core.units import digits_of
@@ -62,14 +63,38 @@ def main_load(variants: Sequence[Variant]) -> LoadKey | None:
     return min(loads, key=lambda load: (-loads[load], -trials[load], load.asked_pps or 0))
 
 
+_UNITS = ((1_000_000, "Mpkt/s"), (1_000, "kpkt/s"))
+
+
 def rate_words(pps: float | None) -> str:
     """A packet rate as people say it."""
     if pps is None:
         return "unknown rate"
-    for size, unit in ((1e6, "Mpkt/s"), (1e3, "kpkt/s")):
+    for size, unit in _UNITS:
         if pps >= size:
             return f"{pps / size:.4g} {unit}"
     return f"{pps:.4g} pkt/s"
+
+
+def bounds_words(lower_pps: float | None, upper_pps: float | None) -> tuple[str, str]:
+    """Write a bound from below, rounded down, and one from above, rounded up: both stay true.
+
+    With four digits, or as many more as tell them apart; empty where there is none.
+    """
+    n = 4
+    if lower_pps is not None and upper_pps is not None and lower_pps != upper_pps:
+        while f"{lower_pps:.{n}g}" == f"{upper_pps:.{n}g}":
+            n += 1
+    pairs = ((lower_pps, ROUND_FLOOR), (upper_pps, ROUND_CEILING))
+    lower, upper = ("" if pps is None else _rounded(pps, n, how) for pps, how in pairs)
+    return lower, upper
+
+
+def _rounded(pps: float, n_digits: int, rounding: str) -> str:
+    size, unit = next((of for of in _UNITS if pps >= of[0]), (1, "pkt/s"))
+    value = Decimal(repr(float(pps)))
+    digits = Context(prec=n_digits, rounding=rounding).divide(value, Decimal(size))
+    return f"{digits.normalize():f} {unit}"
 
 
 def frame_words(frame: object) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from taut.analysis.load import frame_words, load_of, rate_words, share_words
+from taut.analysis.load import bounds_words, frame_words, load_of, rate_words, share_words
 from taut.core.units import format_ns
 from taut.records.documents.results import Variant
 from taut.records.documents.search import (
@@ -88,7 +88,12 @@ def found_words(found: GoalFound) -> str:
     if found.lower is None:
         return "not found"
     how = {None: "", LOWER_LIMITED: "perhaps "}.get(found.irregular, "at least ")
-    return f"{how}{rate_words(found.lower.load_pps)}"
+    return f"{how}{_bounds(found)[0]}"
+
+
+def _bounds(found: GoalFound) -> tuple[str, str]:
+    lower, upper = (None if of is None else of.load_pps for of in (found.lower, found.upper))
+    return bounds_words(lower, upper)
 
 
 def irregular_words(found: GoalFound) -> str:
@@ -177,10 +182,11 @@ def _inversion(one: SearchOfDevice, goal: Goal) -> str | None:
     broken = [step.load_pps for step in steps if step.loss_ratio > goal.loss_ratio]
     if not broken or not kept or 1 - min(broken) / max(kept) <= goal.relative_width:
         return None
+    lowest, highest = bounds_words(min(broken), max(kept))
     n_kept = sum(min(broken) <= load for load in kept)
     n_broken = sum(load <= max(kept) for load in broken)
     return (
-        f"{goal.name}: from {rate_words(min(broken))} to {rate_words(max(kept))} trials "
+        f"{goal.name}: from {lowest} to {highest} trials "
         f"contradict each other, {n_kept} kept it and {n_broken} broke it; another search may end "
         "elsewhere between these."
     )
@@ -191,9 +197,8 @@ def rows(one: SearchOfDevice) -> list[tuple[str, ...]]:
     return [
         (
             found.goal,
-            cells.rate(None if found.lower is None else found.lower.load_pps),
-            cells.rate(None if found.upper is None else found.upper.load_pps),
-            cells.rate(found.conditional_throughput_pps),
+            *(words or cells.NOTHING for words in _bounds(found)),
+            bounds_words(found.conditional_throughput_pps, None)[0] or cells.NOTHING,
             irregular_words(found),
         )
         for found in one.found
