@@ -1,6 +1,6 @@
 import pytest
 
-from taut.core.credentials import hide_passwords, refuse_password
+from taut.core.credentials import hide_in, hide_passwords, refuse_password
 from taut.core.errors import InputError
 
 WITH_PASSWORD = (
@@ -49,3 +49,10 @@ def test_a_password_on_the_command_line_is_refused_without_saying_it(text: str) 
 
 def test_no_url_is_no_password() -> None:
     assert refuse_password(None) is None
+
+
+def test_a_password_is_blotted_out_wherever_it_stands() -> None:
+    given = {"argv": ["x", {"password=a": "password=hunter2"}], "n": 1, "f": 0.5, "no": None}
+
+    assert hide_in(given) == given | {"argv": ["x", {"password=a": "password=***"}]}
+    assert hide_in(("token=hunter2", True)) == ("token=***", True)

@@ -1,5 +1,6 @@
 """What a run's manifest says of a resumed run: the machine of each part."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ from taut.analysis.judging import required_by
 from taut.core.files import write_json
 from taut.experiment.cores import Cores
 from taut.experiment.plan import make_plan
-from taut.experiment.run_manifest import NO_ORIGIN, _changed, describe_run
+from taut.experiment.run_manifest import NO_ORIGIN, Origin, _changed, describe_run
+from taut.experiment.runner import open_run
 from taut.experiment.spec import parse_spec
+from taut.experiment.stored import trial_document
 from taut.host.host import Host
 from taut.records.documents.json_form import plain
 from taut.records.documents.manifest import Applied, Manifest, Program, Tool
@@ -47,6 +50,27 @@ def described(tmp_path: Path):
         return describe_run(run, plan, NO_ORIGIN, host, cores, ["as ever"], []), run
 
     return on
+
+
+def test_a_password_of_the_experiment_is_not_written_down_and_the_run_resumed(tmp_path: Path):
+    device = 'driver = "command"\nname = "app"\noptions = { argv = ["x", "--password=hunter1"] }'
+    text = SPEC.replace('driver = "taut_forward"', device)
+    asked = ['device.app.options.argv=["x", "{port0}", "--dsn=postgresql://u:hunter2@db/x"]']
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cmdline").write_text("quiet token=hunter3\n")
+    plan, out = make_plan(parse_spec(text, asked)), tmp_path / "run"
+
+    for resume in (False, True):
+        run = open_run(plan, out, resume)
+        origin = Origin(text, overrides=asked)
+        assert describe_run(run, plan, origin, Host(tmp_path), CORES, [], []) == []
+    trials = json.dumps([plain(trial_document(trial, CORES)) for trial in plan.trials])
+
+    written = (out / "manifest.json").read_text()
+    assert "hunter" not in written + trials
+    assert written.count("postgresql://u:***@db/x") == 2
+    assert "postgresql://u:***@db/x" in trials
+    assert "quiet token=***" in written
 
 
 def test_a_run_resumed_on_another_machine_says_so(described):

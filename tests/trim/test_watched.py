@@ -47,6 +47,13 @@ def test_it_is_found_with_its_pinned_threads(tmp_path: Path) -> None:
     assert (found.threads, found.cores) == ({2: 501, 3: 502}, (2, 3))
 
 
+def test_a_password_it_was_started_with_is_not_written_down(tmp_path: Path) -> None:
+    started = {"/proc/500/cmdline": "my-program\0--password=hunter2\0amqp://u:hunter2@mq\0"}
+    found = find_process(tree(tmp_path, files(MINE) | started), 500, None)
+
+    assert found.document().command_line == "my-program --password=*** amqp://u:***@mq"
+
+
 def test_cores_choose_among_its_threads(tmp_path: Path) -> None:
     host = tree(tmp_path, files(MINE))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from taut.core.credentials import hide_in
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import TEMPORARY_PREFIX, sync_all, sync_folder, write_json
 from taut.experiment.cores import Cores
@@ -85,7 +86,7 @@ def _measure(trial: Trial, folder: Path, measure: Measure, known: TrialSoFar) ->
 
 
 def _fail(known: TrialSoFar, reason: str, log_tail: Sequence[str] = ()) -> None:
-    failure = Failure(reason, tuple(log_tail))
+    failure = Failure(hide_in(reason), hide_in(tuple(log_tail)))
     known.document = replace(known.document, status=FAILED, failure=failure)
 
 
@@ -141,7 +142,7 @@ def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
             name=device.name,
             driver=device.driver,
             version=device.driver_options.told_version or device.dut.version(),
-            options=device.driver_options.model_dump(mode="json"),
+            options=hide_in(device.driver_options.model_dump(mode="json")),
             link=device.link,
             placement=trial.place.name,
             placed=describe_place(trial.place),

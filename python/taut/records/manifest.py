@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from taut.core.binaries import BINARIES, find_binary_or_none, sha256_of
-from taut.core.credentials import hide_passwords
+from taut.core.credentials import hide_in
 from taut.core.files import write_json
 from taut.core.plugins import used
 from taut.core.version import taut_version
@@ -35,26 +35,29 @@ def make_manifest(
     seeds: Mapping[str, int],
     command_line: Sequence[str] = (),
 ) -> Manifest:
-    """Collect the manifest; `host` is host.fingerprint.fingerprint(Host())."""
+    """Collect the manifest; `host` is host.fingerprint.fingerprint(Host()).
+
+    What the next part of a resumed run is compared with is without passwords, as it is written.
+    """
     return Manifest(
         started_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         taut=Tool(
             version=taut_version(),
             git=git_state(Path(__file__).resolve().parents[3]),
             binaries=binary_hashes(),
-            command_line=tuple(hide_passwords(argument) for argument in command_line),
+            command_line=hide_in(tuple(command_line)),
         ),
         python=Python(platform.python_version(), sys.executable, package_versions(_PACKAGES)),
         plugins=plugins_used("taut.devices", "taut.placements", "taut.checks"),
-        host=host,
+        host=hide_in(host),
         spec=spec,
         seeds=seeds,
     )
 
 
 def write_manifest(run: Path, manifest: Manifest) -> None:
-    """Write RUN/manifest.json, whole or not at all."""
-    write_json(run / MANIFEST_FILE, plain(manifest))
+    """Write RUN/manifest.json, whole or not at all, with passwords blotted out."""
+    write_json(run / MANIFEST_FILE, hide_in(plain(manifest)))
 
 
 def plugins_used(*tables: str) -> tuple[PluginUsed, ...]:

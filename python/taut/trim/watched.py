@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, parse_shown_list
+from taut.core.credentials import hide_in
 from taut.core.errors import InputError, MissingToolError, TautError
 from taut.experiment import leftovers, tracing
 from taut.experiment.progress import Progress
@@ -34,6 +35,7 @@ class Process:
     pid: int
     comm: str
     command: str
+    """As it was started, with passwords blotted out."""
     started: int | None
     """When its first thread started, as in `starts`."""
     threads: Mapping[int, int]
@@ -98,7 +100,7 @@ def find_process(host: Host, pid: int, cores: CpuSet | None) -> Process:
     return Process(
         pid=pid,
         comm=host.read(f"/proc/{pid}/comm") or "",
-        command=" ".join(words),
+        command=" ".join(hide_in(words)),
         started=start_ticks(host, pid),
         threads=threads,
         starts={thread: start_ticks(host, thread) for thread in threads.values()},

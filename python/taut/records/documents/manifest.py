@@ -82,7 +82,7 @@ class ResolvedSpec:
 
 @dataclass(frozen=True)
 class SpecOfRun:
-    """The experiment: as it was written, and as it was understood.
+    """The experiment: as it was written, and as it was understood, with passwords blotted out.
 
     A run made of captures has `pairs` and `options` instead, in `others`.
     """
