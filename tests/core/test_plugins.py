@@ -77,6 +77,25 @@ def test_what_cannot_stand_there_is_one_line_and_stops_nothing(tmp_path: Path) -
     assert all(whys[name].startswith(why) for name, (_, why) in BAD.items())
 
 
+def test_a_member_that_fails_where_it_is_looked_at_is_left_out(tmp_path: Path) -> None:
+    cause = (
+        "from taut.explain.cause import Cause, Evidence\n"
+        "X = Cause('x', 't', 'w', Evidence.EVENT, 's', ('#000000', '#ffffff'), vectors=None,"
+        " threads=('house',))"
+    )
+    figure = "class X:\n    def __getattr__(self, name): raise SystemExit(3)\nX = X()"
+    make_plugin(tmp_path, "taut-cause", {"taut.causes": {"x": "cause:X"}}, {"cause": cause})
+    make_plugin(tmp_path, "taut-figure", {"taut.figures": {"x": "figure:X"}}, {"figure": figure})
+
+    rows = taut_json(tmp_path, "plugins")["plugins"]
+
+    assert {row["kind"]: row["why_not"] for row in rows} == {
+        "cause": "its code failed: TypeError: 'NoneType' object is not iterable; "
+        "mend or uninstall it",
+        "figure": "its code failed: SystemExit: 3; mend or uninstall it",
+    }
+
+
 def test_two_packages_with_one_name_are_both_left_out(tmp_path: Path) -> None:
     points = {"taut.checks": {"MADE01": "made:ROW"}}
     for package in ("taut-one", "taut-two"):

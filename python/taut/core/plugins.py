@@ -59,8 +59,13 @@ def lack(missing: Callable[[Asked], str | None], of: Asked) -> str | None:
     try:
         return missing(of)
     except Exception as error:  # noqa: BLE001 - code of others may raise anything
-        what = " ".join(f"{type(error).__name__}: {error}".split())
-        return f"what it lacks cannot be told, its code failed: {what}"
+        return f"what it lacks cannot be told, its code failed: {words_of(error)}"
+
+
+def words_of(error: BaseException) -> str:
+    """Give an error of somebody else's code in one line, with its type."""
+    reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return " ".join(reason.split())
 
 
 class Family(Generic[Member]):
@@ -130,17 +135,23 @@ class Family(Generic[Member]):
         self._begun.add(plugin)
         try:
             member = self._checked(plugin)
-        except _RefusedError as error:
-            self._why_not[plugin] = str(error)
+            claims = dict.fromkeys(self._claims(member), str(plugin))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - code of others may raise anything
+            refused = isinstance(error, _RefusedError)
+            why = str(error) if refused else f"its code failed: {words_of(error)}; {_MEND}"
+            self._why_not[plugin] = why
             if not quiet:
-                warnings.warn(f"plug-in {plugin}: {error}", PluginWarning, stacklevel=2)
+                warnings.warn(f"plug-in {plugin}: {why}", PluginWarning, stacklevel=2)
             return
-        self._owners |= dict.fromkeys(self._claims(member), str(plugin))
+        self._owners |= claims
         self._added[plugin.name] = member
         _USED.append(plugin)
 
     def _checked(self, plugin: Plugin) -> Member:
-        """Import a member. _RefusedError: it clashes, cannot be imported, or is no member."""
+        """Import a member. _RefusedError: it clashes, cannot be imported, or is no member.
+
+        What a broken member itself raises where it is looked at comes out as it is.
+        """
         if plugin.name in self.built_in:
             raise _RefusedError(f"{plugin.name} is a name of {_OURS}; {_RENAME}")
         others = [str(p) for p in self.declared() if p.name == plugin.name and p != plugin]
@@ -170,6 +181,7 @@ class Family(Generic[Member]):
 
 
 _RENAME = "the package has to take another"
+_MEND = "mend or uninstall it"
 
 
 class NamedTable(Mapping[str, Member]):
@@ -249,9 +261,7 @@ def _import(plugin: Plugin) -> object:
         for name in attribute.strip().split("."):
             found = getattr(found, name)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code of others may raise anything
-        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        what = " ".join(reason.split())
-        raise _RefusedError(f"cannot be imported: {what}; mend or uninstall it") from None
+        raise _RefusedError(f"cannot be imported: {words_of(error)}; {_MEND}") from None
     return found
 
 
