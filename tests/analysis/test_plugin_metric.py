@@ -52,6 +52,40 @@ def test_its_values_are_exact_whoever_counts_the_others(tmp_path: Path) -> None:
     assert "analysed_with" not in json.loads((run / "manifest.json").read_text())
 
 
+BROKEN = """
+from taut.analysis.metric import Metric, distribution_sql
+
+def row(name, value, where="received_ns IS NOT NULL", **more):
+    return Metric(name, "ns", "made to fail in its SELECT", distribution_sql(value, where), **more)
+
+COLUMN = row("no_column", "not_there")
+CAST = row("bad_cast", "CAST('x' || (seq - seq) AS BIGINT)")
+NULL = row("a_null", "NULLIF(received_ns, received_ns)")
+DERIVED = row("derived", "not_there", derived=True)
+"""
+
+
+def test_a_select_that_fails_leaves_out_its_metric_and_nothing_else(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[:2], repetitions=1)
+    broken = {"no_column": "COLUMN", "bad_cast": "CAST", "a_null": "NULL", "derived": "DERIVED"}
+    points = POINTS | {name: f"broken:{member}" for name, member in broken.items()}
+    made = {"made": METRIC.format(name="made_intent"), "broken": BROKEN}
+    plugin = make_plugin(tmp_path / "plugin", "taut-made", {"taut.metrics": points}, made)
+
+    for engine in ([], ["--engine", "duckdb"]):
+        status, _, err = taut(plugin, "report", str(run), "--again", *engine)
+
+        assert status == 0
+        said = sorted(line.split(":")[1].removeprefix(" metric ") for line in err.splitlines())
+        assert said == sorted(broken)  # once, not for each trial
+        assert "taut: metric a_null: left out: ValueError: its SELECT gives a NULL\n" in err
+        for trial in json.loads((run / "results.json").read_text())["trials"]:
+            assert {f"taut: {line}" for line in trial["warnings"]} >= set(err.splitlines())
+        for path in run.glob("trials/*/distribution.parquet"):
+            _is_the_same_three_times(table := pq.read_table(path))
+            assert not set(broken) & set(table["metric"].unique().to_pylist())
+
+
 def _is_the_same_three_times(table: pa.Table) -> None:
     intent, made, derived = (
         select_metric(table, name).drop_columns("metric")

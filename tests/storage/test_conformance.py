@@ -14,14 +14,15 @@ from made_packets import (
 )
 from made_run import MadeTrial, MadeVariant, make_run
 from stages import SPARK_AT_LENGTH
-from taut.analysis import tables
+from taut.analysis import distribution, tables
 from taut.analysis.blocks import count_by_time
 from taut.analysis.distribution import measure_packets, select_metric
 from taut.analysis.episode import find_episodes
-from taut.analysis.metric import Shape
+from taut.analysis.metric import Metric, Shape, distribution_sql
 from taut.analysis.metrics import METRICS
 from taut.analysis.results import analyse_run
 from taut.analysis.worst import worst_packets
+from taut.core.plugins import PluginWarning
 from taut.records.rundir import RunDirectory
 from taut.storage.engines import open_engine
 
@@ -174,3 +175,19 @@ def test_large_numbers_keep_every_digit(engine_at):
     expected, got = both(lambda e: e.query(select).to_pylist(), engine_at)
 
     assert got == expected == [{"whole": 2**63 - 2}]
+
+
+@pytest.mark.parametrize("value", ["not_there", "CAST('x' || seq AS BIGINT)"])
+def test_a_select_of_a_plugin_that_fails_takes_nothing_else_along(
+    hard, engine_at, value, monkeypatch
+):
+    broken = Metric("broken", "ns", "made to fail", distribution_sql(value, "seq >= 0"))
+    with open_engine(*engine_at) as engine:
+        expected = measure_packets(engine, hard, N_FLOWS)
+        monkeypatch.setattr(distribution, "ADDED", (broken,))
+        monkeypatch.setattr(distribution, "METRICS", (broken, *METRICS))
+        with pytest.warns(PluginWarning, match="^metric broken: left out: "):
+            got = measure_packets(engine, hard, N_FLOWS)
+
+    assert got.distribution.equals(expected.distribution)
+    assert (got.counts, list(got.left_out)) == (expected.counts, ["broken"])

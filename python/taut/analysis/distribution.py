@@ -4,8 +4,9 @@ Everything later (percentiles, figures, merging repetitions) is computed from th
 Tables of several trials are merged by concatenating them and summing n.
 """
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 from taut.analysis.metric import Metric, Shape
 from taut.analysis.metrics import ADDED, METRICS
 from taut.analysis.tables import chunks, load_packets, open_chunk
+from taut.core.plugins import PluginWarning
 from taut.records import parquet
 from taut.storage.engine import Engine
 
@@ -38,6 +40,9 @@ Integers = npt.NDArray[np.int64]
 Counts = dict[tuple[int, bool], dict[str, int]]
 """Counters by (direction, is_cold)."""
 
+LeftOut = dict[str, str]
+"""By name of a plug-in's metric that this trial has not, because its SELECT failed: a line."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -48,6 +53,7 @@ class Measured:
     """None when not every packet was recorded."""
     not_exact: str | None = None
     """Which values of every packet are not exact, in words; None: all are."""
+    left_out: LeftOut = field(default_factory=dict)
 
 
 def measure_packets(engine: Engine, packets: Path, n_flows: int) -> Measured:
@@ -61,29 +67,32 @@ def add_plugins(engine: Engine, packets: Path, n_flows: int, measured: Measured)
     if not ADDED:
         return measured
     load_packets(engine, packets)
-    added = merge(_by_chunk(engine, n_flows, ADDED, {}))
-    table = derive(engine, pa.concat_tables([measured.distribution, added]), ADDED)
-    return replace(measured, distribution=table)
+    left_out: LeftOut = {}
+    added = merge(_by_chunk(engine, n_flows, ADDED, {}, left_out))
+    table = derive(engine, pa.concat_tables([measured.distribution, added]), ADDED, left_out)
+    return replace(measured, distribution=table, left_out=left_out)
 
 
 def measure_records(engine: Engine, n_flows: int) -> Measured:
     """Compute every metric from the table `record` and those over it."""
     counts: Counts = {}
-    parts = _by_chunk(engine, n_flows, METRICS, counts)
+    left_out: LeftOut = {}
+    parts = _by_chunk(engine, n_flows, METRICS, counts, left_out)
     for metric in METRICS:
         if metric.of_whole_trial:
             _add_counts(counts, engine.query(metric.sql))
-    return Measured(derive(engine, merge(parts)), counts)
+    table = derive(engine, merge(parts), METRICS, left_out)
+    return Measured(table, counts, left_out=left_out)
 
 
 def _by_chunk(
-    engine: Engine, n_flows: int, metrics: Sequence[Metric], counts: Counts
+    engine: Engine, n_flows: int, metrics: Sequence[Metric], counts: Counts, left_out: LeftOut
 ) -> list[pa.Table]:
     """Give the distributions of each chunk, and add its counters to `counts`.
 
     Afterwards `packet` is the whole trial again: who counts next counts all of it.
     """
-    parts: list[pa.Table] = []
+    parts: list[tuple[str, pa.Table]] = []
     for chunk in list(chunks(engine)):
         open_chunk(engine, chunk, n_flows)
         for metric in metrics:
@@ -92,9 +101,29 @@ def _by_chunk(
             if metric.shape is Shape.COUNTS:
                 _add_counts(counts, engine.query(metric.sql))
             else:
-                parts.append(labelled(metric.name, engine.query(metric.sql)))
+                parts.append((metric.name, _rows_of(engine, metric, left_out)))
     open_chunk(engine, None, n_flows)
-    return parts
+    return [rows for name, rows in parts if name not in left_out]
+
+
+def _rows_of(engine: Engine, metric: Metric, left_out: LeftOut) -> pa.Table:
+    """Give the rows of a metric's SELECT; a plug-in's that fails is left out, with one line."""
+    if metric not in ADDED:
+        return labelled(metric.name, engine.query(metric.sql))
+    try:
+        rows = labelled(metric.name, engine.query(metric.sql))
+        if any(column.null_count for column in rows.columns):
+            raise ValueError("its SELECT gives a NULL")
+    except Exception as error:  # noqa: BLE001 - each engine has errors of its own
+        left_out[metric.name] = f"metric {metric.name}: left out: {_first_line(error)}"
+        warnings.warn(left_out[metric.name], PluginWarning, stacklevel=2)
+        return SCHEMA.empty_table()
+    return rows
+
+
+def _first_line(error: Exception) -> str:
+    """Give what an engine said, without the SELECT that some quote below it."""
+    return next(iter(f"{type(error).__name__}: {error}".splitlines()))
 
 
 def measure_capture(engine: Engine, packets: Path, histogram: Path) -> Measured:
@@ -146,12 +175,14 @@ def add_equal(values: Integers, n: Integers) -> tuple[Integers, Integers]:
     return values[first], np.add.reduceat(n, first)
 
 
-def derive(engine: Engine, distribution: pa.Table, metrics: Sequence[Metric] = METRICS) -> pa.Table:
+def derive(
+    engine: Engine, distribution: pa.Table, metrics: Sequence[Metric], left_out: LeftOut
+) -> pa.Table:
     """Add to the merged distributions of the other metrics those that are computed from them."""
     asked = [metric for metric in metrics if metric.derived]
     if asked:
         engine.load({"distribution": distribution.cast(_IN_SQL)})
-    derived = [labelled(metric.name, engine.query(metric.sql)) for metric in asked]
+    derived = [_rows_of(engine, metric, left_out) for metric in asked]
     names = sorted(metric.name for metric in METRICS if metric.shape is Shape.DISTRIBUTION)
     parts = [distribution, merge(derived)]
     return pa.concat_tables([select_metric(part, name) for name in names for part in parts])

@@ -121,7 +121,10 @@ def _analysed(
         figures=figures,
         device_use=generator.device_use,
         energy=generator.energy,
-        warnings=tuple(warnings_of(figures, generator, trial.meta.dut)),
+        warnings=(
+            *warnings_of(figures, generator, trial.meta.dut),
+            *measured.left_out.values(),
+        ),
     )
     if figures.every_packet and (budgets := budgets_of(trial)) is not None:
         said = (*result.warnings, *problems(budgets))

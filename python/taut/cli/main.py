@@ -145,6 +145,7 @@ def run_command(arguments: list[str]) -> int:
 def _say_plugin_warnings() -> None:
     """Have what is said of plug-ins printed as one line, once, as errors are."""
     print_others = warnings.showwarning
+    said: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -154,10 +155,11 @@ def _say_plugin_warnings() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if issubclass(category, PluginWarning):
-            _print_line(str(message))
-        else:
+        if not issubclass(category, PluginWarning):
             print_others(message, category, filename, lineno, file, line)
+        elif str(message) not in said:  # a metric fails in each trial
+            said.add(str(message))
+            _print_line(str(message))
 
     warnings.showwarning = show
     warnings.simplefilter("always", PluginWarning)

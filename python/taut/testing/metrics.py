@@ -55,5 +55,6 @@ def values_of(
     packets = write_packets(folder / PACKETS, rows)
     with open_engine(engine, url) as opened:
         measured = measure_packets(opened, packets, n_flows=1)
+    assert metric.name not in measured.left_out, measured.left_out[metric.name]
     found = select_metric(measured.distribution, metric.name).to_pylist()
     return [row["value_ns"] for row in found for _ in range(row["n"])]
