@@ -18,6 +18,7 @@ from taut.analysis.hdr_export import SIGNIFICANT_DIGITS, write_hgrm
 from taut.analysis.results import analyse_run
 from taut.core.percentiles import PERCENTILES, percentile_rank
 from taut.records.documents.json_form import plain_object
+from taut.records.documents.match import CaptureSide, Envelope, MatchCounts, MatchReport, capture_of
 from taut.records.rundir import RunDirectory
 
 JARS = sorted(Path("/usr/share/java").glob("[Hh]dr[Hh]istogram*.jar"))
@@ -113,7 +114,7 @@ def test_the_percentile_text_is_of_all_intervals_together(tmp_path, highest):
     assert (tmp_path / "t.hgrm").read_bytes() == text.getvalue()
 
 
-def test_without_records_the_log_has_one_interval_as_long_as_the_trial(tmp_path):
+def test_without_records_the_log_has_one_interval_behind_the_warm_up(tmp_path):
     run = RunDirectory(make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1))
     [trial] = run.trials()
     document = json.loads((trial.path / "trial.json").read_text())
@@ -122,16 +123,33 @@ def test_without_records_the_log_has_one_interval_as_long_as_the_trial(tmp_path)
 
     analyse_run(run)
 
-    [line] = (trial.path / "latency.hlog").read_text().splitlines()[5:]
-    # 20,000 packets at 100 kpkt/s.
-    assert line.split(",")[:2] == ["0.000", "0.200"]
+    [line] = (trial.path / "latency.hlog").read_text().splitlines()[3:]
+    # 20,000 packets at 100 kpkt/s, the first 1,000 of them warm-up.
+    assert line.split(",")[:2] == ["0.010", "0.190"]
 
 
-def test_log_header_has_version_and_base_time(trial):
+def test_the_log_of_a_live_run_has_no_time_of_day(trial):
     folder, _ = trial
 
-    head = (folder / "latency.hlog").read_text().splitlines()[:5]
+    head = (folder / "latency.hlog").read_text().splitlines()[:3]
 
     assert head[1] == "#[Histogram log format version 1.3]"
-    assert head[2].startswith("#[BaseTime: 17672")
-    assert head[4].startswith('"StartTimestamp"')
+    assert head[2].startswith('"StartTimestamp"')
+
+
+def test_the_log_of_captures_lies_where_they_were_taken(tmp_path):
+    run = RunDirectory(make_run(tmp_path / "run", VARIANTS[1:2], repetitions=1))
+    [trial] = run.trials()
+    before = CaptureSide("a.pcap", 20_000, 1_700_000_000_250_000_000, 1_700_000_000_450_000_000)
+    n_frames = MatchCounts(20_000, *[0] * 12, 20_000, 20_000)
+    report = MatchReport(before, before, n_frames, "ip", 0, 0, 0, 0.0, Envelope(()))
+    document = json.loads((trial.path / "trial.json").read_text())
+    document["capture"] = plain_object(capture_of(report, ()))
+    (trial.path / "trial.json").write_text(json.dumps(document))
+
+    analyse_run(run, "duckdb")
+
+    reader = HistogramLogReader(str(trial.path / "latency.hlog"), HdrHistogram(1, 10**12, 3))
+    interval = reader.get_next_interval_histogram()
+    assert interval.get_start_time_stamp() == 1_700_000_000_250
+    assert reader.start_time_sec == 1_700_000_000.25

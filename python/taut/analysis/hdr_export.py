@@ -7,7 +7,7 @@ are not, as in the main figures.  This is the only file that imports the hdrh pa
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property, reduce
 from io import BytesIO
 from itertools import chain
@@ -23,7 +23,6 @@ from taut.core import files
 
 SIGNIFICANT_DIGITS = 3
 _INTERVAL_NS = 1_000_000_000
-_NO_START = "1970-01-01T00:00:00+00:00"
 
 
 def whole(rows: pa.Table) -> dict[int, Counts]:
@@ -34,15 +33,15 @@ def whole(rows: pa.Table) -> dict[int, Counts]:
 def write_both(
     stem: Path,
     by_interval: Mapping[int, Counts],
-    started_utc: str | None,
+    base: datetime | None,
     *,
     what: str = "service latency",
-    interval_ns: int | None = None,
+    interval_ns: tuple[int, int] | None = None,
 ) -> None:
     """Write STEM.hgrm and STEM.hlog."""
     write_hgrm(stem.with_name(f"{stem.name}.hgrm"), by_interval)
     log = stem.with_name(f"{stem.name}.hlog")
-    write_hlog(log, by_interval, started_utc, what=what, interval_ns=interval_ns)
+    write_hlog(log, by_interval, base, what=what, interval_ns=interval_ns)
 
 
 def write_hgrm(path: Path, by_interval: Mapping[int, Counts]) -> None:
@@ -58,36 +57,39 @@ def write_hgrm(path: Path, by_interval: Mapping[int, Counts]) -> None:
 def write_hlog(
     path: Path,
     by_interval: Mapping[int, Counts],
-    started_utc: str | None,
+    base: datetime | None,
     *,
     what: str,
-    interval_ns: int | None,
+    interval_ns: tuple[int, int] | None,
 ) -> None:
     """Write the interval log, HdrHistogram V2 encoding; times are seconds from the base time.
 
-    `interval_ns`: how long each is; None: a second.
+    `base`: when time 0 was; None: nobody knows, so the log has none.
+    `interval_ns`: when the first one starts, and how long each is; None: at 0, and a second.
     """
-    length = (interval_ns or _INTERVAL_NS) / 1e9
-    start = datetime.fromisoformat(started_utc or _NO_START)
-    start = start if start.tzinfo else start.replace(tzinfo=UTC)
-    seconds = start.timestamp()
+    times: tuple[str, ...] = ()
+    if base is not None:
+        seconds = f"{base.timestamp():.3f} (seconds since epoch)"
+        times = f"#[BaseTime: {seconds}]", f"#[StartTime: {seconds}, {base.isoformat()}]"
     head = (
         f"#[{what} in nanoseconds, written by taut]",
         "#[Histogram log format version 1.3]",
-        f"#[BaseTime: {seconds:.3f} (seconds since epoch)]",
-        f"#[StartTime: {seconds:.3f} (seconds since epoch), {start.isoformat()}]",
+        *times,
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
     )
     with files.whole(path) as temporary, temporary.open("w", encoding="ascii") as log:
-        for line in chain(head, _interval_lines(by_interval, length)):
+        for line in chain(head, _interval_lines(by_interval, *(interval_ns or (0, _INTERVAL_NS)))):
             log.write(f"{line}\n")
 
 
-def _interval_lines(by_interval: Mapping[int, Counts], length: float) -> Iterable[str]:
+def _interval_lines(
+    by_interval: Mapping[int, Counts], first_ns: int, length_ns: int
+) -> Iterable[str]:
     for number in sorted(by_interval):
         histogram = _histogram(by_interval[number])
         payload = histogram.encode().decode("ascii")
-        yield f"{number * length:.3f},{length:.3f},{histogram.get_max_value():.3f},{payload}"
+        start, length = (first_ns + number * length_ns) / 1e9, length_ns / 1e9
+        yield f"{start:.3f},{length:.3f},{histogram.get_max_value():.3f},{payload}"
 
 
 def _added(into: Counts, counts: Counts) -> Counts:

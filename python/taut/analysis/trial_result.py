@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -374,5 +375,12 @@ def _export(
     latency = select_metric(measured.distribution, "latency")
     warm = latency.filter(pc.invert(latency["is_cold"]))
     counts = hdr_export.whole(warm) if times is None else times.seconds
-    ns = generator.duration_ns if times is None else None
-    hdr_export.write_both(trial.path / "latency", counts, trial.meta.started_utc, interval_ns=ns)
+    interval_ns = None
+    if times is None and generator.duration_ns is not None:
+        warm_up_ns = trial.meta.traffic.warm_up_ns or 0
+        interval_ns = warm_up_ns, max(generator.duration_ns - warm_up_ns, 0)
+    # When a live run sent its first packet is not noted: the trial began long before.
+    base, capture = None, trial.meta.capture
+    if capture is not None and capture.ingress.frames:
+        base = datetime.fromtimestamp(capture.ingress.first_ns / 1e9, UTC)
+    hdr_export.write_both(trial.path / "latency", counts, base, interval_ns=interval_ns)

@@ -85,7 +85,7 @@ def noise(
         if hdr is not None:
             _make_folder(hdr)
         request = replace(request, out=folder)
-        started = datetime.now(UTC).isoformat()
+        started = datetime.now(UTC)
         found = measure_noise(request)
         if hdr is not None and request.out is not None:
             _write_hdr(found, request.out, hdr, started)
@@ -149,16 +149,16 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"--hdr {folder}: {error.strerror}; name a folder to write to") from None
 
 
-def _write_hdr(found: Noise, raw: Path, folder: Path, started_utc: str) -> None:
+def _write_hdr(found: Noise, raw: Path, folder: Path, started: datetime) -> None:
     from taut.analysis.hdr_export import write_both  # heavy, and seldom wanted
 
     for row in found.cores:
         write_both(
             folder / f"core_{row.core}",
             {0: read_periods(raw, row.core)},
-            started_utc,
+            started,
             what="time between two readings of the clock",
-            interval_ns=row.duration_ns,
+            interval_ns=(0, row.duration_ns),
         )
 
 
