@@ -1,6 +1,8 @@
 """A run as tables: the figures of results.json, the packets they are counted from."""
 
+import errno
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 
 import taut
 from made_run import VARIANTS, make_run
+from taut.analysis import results
+from taut.cli.main import run_command
 from taut.core.percentiles import PERCENTILES, percentile_rank
 
 ABSENT = """
@@ -195,3 +199,19 @@ def test_a_damaged_table_is_said_in_one_line(tmp_path: Path) -> None:
 
     with pytest.raises(taut.InputError, match=r"packets\.parquet: damaged \("):
         _ = trial.packets
+
+
+def test_what_the_machine_refuses_is_the_line_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", VARIANTS[:1], repetitions=1)
+
+    def refuse(path: Path, _: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(results, "write_json", refuse)
+    with pytest.raises(taut.InputError, match="Read-only file system; name another") as caught:
+        _ = taut.load(run).verdict
+
+    assert run_command(["report", str(run)]) == 2
+    assert capsys.readouterr().err == f"taut: {caught.value}\n"

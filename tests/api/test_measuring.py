@@ -1,6 +1,8 @@
 """Experiments from Python: a dict is what a file would say, and errors are the command's lines."""
 
 import tomllib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from taut.experiment.toml_text import toml_document
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "examples/first-look.toml"
+LOW = {"name": "low", "profile": "minimal"}
 SMALL = {"name": "x", "device": [{"driver": "loopback"}], "traffic": [{"rates": ["10kpps"]}]}
 
 
@@ -89,3 +92,22 @@ def test_an_error_says_the_line_of_the_command(  # type: ignore[no-untyped-def]
 
     assert capsys.readouterr().err == f"taut: {raised.value}\n"
     assert raised.value.exit_status == status
+
+
+@pytest.mark.parametrize(
+    ("what", "call"),
+    [
+        ("trim", lambda: taut.trim(SMALL, yes=True)),
+        ("[[host]]", lambda: taut.run({**SMALL, "duration": "1s", "host": [LOW]})),
+    ],
+)
+def test_what_changes_the_host_is_refused_outside_the_main_thread(
+    what: str, call: Callable[[], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with ThreadPoolExecutor() as threads, pytest.raises(taut.InputError) as caught:
+        threads.submit(call).result()
+
+    said = f"{what}: changes the host, so it needs the main thread; call it there"
+    assert str(caught.value) == said
+    assert not list(tmp_path.iterdir())

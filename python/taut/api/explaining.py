@@ -12,7 +12,7 @@ from taut.analysis.trial_names import headings, trial_of
 from taut.api import Document
 from taut.api.loaded import Run
 from taut.core.cpus import parse_cpu_list
-from taut.core.errors import InputError
+from taut.core.errors import InputError, telling
 from taut.core.units import parse_duration_ns
 from taut.explain.export.document import as_document
 from taut.explain.read.packets import parse_over
@@ -43,6 +43,7 @@ Telling: TypeAlias = Callable[[str], AbstractContextManager[object]]
 """Shows, while it is entered, what is being done."""
 
 
+@telling()
 def explain(
     what: Run | str | os.PathLike[str] | int,
     *,

@@ -15,7 +15,7 @@ from taut.analysis.trial_tables import DISTRIBUTION
 from taut.analysis.worst import WORST
 from taut.api import Document
 from taut.api.table import Derived, Table, parquet_table, table_of
-from taut.core.errors import InputError
+from taut.core.errors import InputError, telling
 from taut.core.words import did_you_mean
 from taut.explain.tell.unexplained import LEFT_OUT, is_left_out
 from taut.records.documents.figures import Figures
@@ -35,6 +35,7 @@ from taut.records.tables import EVENTS, GAPS, PACKETS, STAMPS
 _NOT_EVERY_PACKET = 'not every packet was recorded (record = "all" does)'
 
 
+@telling()
 def load(path: str | os.PathLike[str]) -> "Run":
     """Open a run directory. InputError: it is none, or a file of it is damaged.
 
@@ -53,11 +54,13 @@ class Run:
     path: Path
 
     @cached_property
+    @telling()
     def trials(self) -> tuple["Trial", ...]:
         """Every finished trial, whole and failed, in the order they ran."""
         return tuple(Trial(one.name, self, one) for one in self._directory.trials())
 
     @cached_property
+    @telling()
     def manifest(self) -> Document:
         """Give manifest.json: what was measured, on which machine."""
         return plain_object(self._directory.manifest())
@@ -88,6 +91,7 @@ class Run:
         return RunDirectory(self.path)
 
     @cached_property
+    @telling()
     def _analysis(self) -> Analysis:
         return read_analysis(self._directory)
 
@@ -190,6 +194,7 @@ class Trial:
         _ = self._result  # Analysis writes the file.
         return self._table(file, why_absent)
 
+    @telling()
     def _table(
         self, file: str, why_absent: str, derived: Mapping[str, Derived] | None = None
     ) -> Table:

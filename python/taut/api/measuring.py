@@ -2,12 +2,14 @@
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
 from taut.analysis.results import analyse_measured
 from taut.api.loaded import Run, load
+from taut.core.errors import InputError, telling
 from taut.core.files import default_out
 from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
@@ -24,6 +26,7 @@ Experiment: TypeAlias = str | os.PathLike[str] | Mapping[str, object]
 Say: TypeAlias = Callable[[str], None]
 
 
+@telling()
 def run(
     experiment: Experiment,
     out: str | os.PathLike[str] | None = None,
@@ -47,6 +50,8 @@ def run(
     plan = make_plan(spec)
     if only is not None:
         plan = plan.only(only)
+    if not all(trial.host.is_as_found for trial in plan.trials):
+        refuse_thread("[[host]]")
     require(plan)
     directory = default_out(spec.name) if out is None else Path(out)
     measured = run_plan(plan, directory, resume, Told(say), origin, wait=wait)
@@ -72,6 +77,12 @@ def read_experiment(
         text, source = read_spec_text(Path(experiment)), os.fspath(experiment)
     spec = parse_spec(text, changed, source, has_lines=not isinstance(experiment, Mapping))
     return spec, Origin(text, source, changed, tuple(sys.argv))
+
+
+def refuse_thread(what: str) -> None:
+    """InputError: this is not the main thread, and only that may delay Ctrl-C, as `what` has to."""
+    if threading.current_thread() is not threading.main_thread():
+        raise InputError(f"{what}: changes the host, so it needs the main thread; call it there")
 
 
 class Told(Silent):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from taut.core.errors import InputError, MissingToolError
+from taut.core.errors import InputError, MissingToolError, telling
 from taut.core.words import did_you_mean
 from taut.records import parquet
 
@@ -33,6 +33,7 @@ class Table:
     n_rows: int
     _read: Callable[[Sequence[str]], pa.Table] = field(compare=False)
 
+    @telling()
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Read these columns, in this order; None: all. InputError: there is no such column."""
         wanted = list(self.columns if columns is None else columns)

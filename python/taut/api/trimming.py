@@ -7,7 +7,8 @@ from pathlib import Path
 
 from taut.analysis.results import analyse_measured
 from taut.api import Document
-from taut.api.measuring import Experiment, Say, Told, read_experiment
+from taut.api.measuring import Experiment, Say, Told, read_experiment, refuse_thread
+from taut.core.errors import telling
 from taut.core.files import default_out
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
@@ -15,6 +16,7 @@ from taut.trim.experiment import check_trim, measure_trim, publish_trim, write_t
 from taut.trim.job import Job, request_for
 
 
+@telling()
 def trim(
     experiment: Experiment,
     out: str | os.PathLike[str] | None = None,
@@ -36,6 +38,8 @@ def trim(
     host is as it was at the end, unless `keep`. InputError: nothing was changed. TautError: what
     was to be kept could not be put in force; the run is whole.
     """
+    if not dry_run:
+        refuse_thread("trim")
     spec, origin = read_experiment(experiment, overrides)
     job = Job(request_for(profile, only, budget), keep=keep, yes=yes, dry_run=dry_run)
     check_trim(job, spec, target, budget)

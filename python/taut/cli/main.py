@@ -5,7 +5,6 @@ scientific libraries.
 """
 
 import codecs
-import errno
 import re
 import shutil
 import sys
@@ -19,7 +18,7 @@ import click
 from taut.cli import host
 from taut.cli.lazy_group import LazyGroup
 from taut.core.credentials import hide_passwords
-from taut.core.errors import InterruptedRun, TautError
+from taut.core.errors import InterruptedRun, TautError, told_of
 from taut.core.plugins import PluginWarning
 from taut.core.version import taut_version
 from taut.core.wrap import wrap
@@ -68,23 +67,6 @@ EXAMPLES = (
 )
 
 _INTERRUPTED = InterruptedRun.exit_status
-
-# Errors that any read or write may meet and that are the machine's, not taut's.
-_REMEDIES = {
-    errno.EACCES: "run as root, or name another",
-    errno.EPERM: "run as root, or name another",
-    errno.EROFS: "name another place",
-    errno.ENOSPC: "make room, or name another place",
-    errno.EDQUOT: "make room, or name another place",
-    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or name another place",
-    errno.ENOTDIR: "name another place",
-    errno.EISDIR: "name another place",
-    errno.EEXIST: "name another place",
-    errno.ENAMETOOLONG: "give a shorter name",
-    errno.ENOENT: "make its folder, or name another",
-    errno.EBUSY: "name another",
-    errno.ENXIO: "name another",
-}
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -180,10 +162,9 @@ def _run_command(arguments: list[str]) -> int:
         sys.stderr.close()
         return 1
     except OSError as error:
-        if error.errno not in _REMEDIES:
+        if (told := told_of(error)) is None:
             raise
-        what = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{what}{error.strerror}; {_REMEDIES[error.errno]}", 2)
+        return _fail(str(told), told.exit_status)
     return status if isinstance(status, int) else 0
 
 

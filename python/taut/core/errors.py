@@ -10,7 +10,26 @@ TautError 1
 A message names the thing and the remedy. Only cli/main.py catches and prints.
 """
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+# Errors that any read or write may meet and that are the machine's, not taut's.
+_REMEDIES = {
+    errno.EACCES: "run as root, or name another",
+    errno.EPERM: "run as root, or name another",
+    errno.EROFS: "name another place",
+    errno.ENOSPC: "make room, or name another place",
+    errno.EDQUOT: "make room, or name another place",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f), or name another place",
+    errno.ENOTDIR: "name another place",
+    errno.EISDIR: "name another place",
+    errno.EEXIST: "name another place",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ENOENT: "make its folder, or name another",
+    errno.EBUSY: "name another",
+    errno.ENXIO: "name another",
+}
 
 
 class TautError(Exception):
@@ -48,3 +67,22 @@ class InterruptedRun(TautError):
     """The user stopped the run; whole trials are kept."""
 
     exit_status = 130
+
+
+def told_of(error: OSError) -> InputError | None:
+    """Give the machine's error as taut tells it: what, why, the remedy. None: it is taut's own."""
+    if error.errno not in _REMEDIES:
+        return None
+    what = f"{error.filename}: " if error.filename else ""
+    return InputError(f"{what}{error.strerror}; {_REMEDIES[error.errno]}")
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Raise InputError for an error of the machine's (a full disk, a missing right)."""
+    try:
+        yield
+    except OSError as error:
+        if (told := told_of(error)) is None:
+            raise
+        raise told from error
