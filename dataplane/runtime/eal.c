@@ -93,9 +93,13 @@ static unsigned int free_mb(unsigned int page_kb)
 
 static bool has_extra(const struct eal_config *config, const char *option)
 {
-	for (int i = 0; i < config->n_extra; i++)
-		if (strcmp(config->extra[i], option) == 0)
+	size_t len = strlen(option);
+
+	for (int i = 0; i < config->n_extra; i++) {
+		const char *extra = config->extra[i];
+		if (strncmp(extra, option, len) == 0 && (extra[len] == '\0' || extra[len] == '='))
 			return true;
+	}
 	return false;
 }
 
@@ -204,7 +208,8 @@ static void add_devices(const struct eal_config *config, struct arguments *argum
 		add(arguments, "--no-pci");
 	// Vector receive functions round the number asked for down to fours or eights, and of fewer
 	// give none (i40e_rxtx_vec_avx2.c, ixgbe_rxtx_vec_sse.c, mlx5_rxtx_vec.c of DPDK 22.11).
-	else if (config->burst > 0 && config->burst < LEAST_OF_VECTORS)
+	else if (config->burst > 0 && config->burst < LEAST_OF_VECTORS &&
+		 !has_extra(config, "--force-max-simd-bitwidth"))
 		add(arguments, "--force-max-simd-bitwidth=64");
 }
 

@@ -27,7 +27,7 @@ int __wrap_rte_eal_init(int argc, char **argv)
 	return -1;
 }
 
-static const char *told_of(const char *port, uint16_t burst)
+static const char *told_of(const char *port, uint16_t burst, char *extra)
 {
 	struct port_spec spec;
 	struct error error = {0};
@@ -41,6 +41,8 @@ static const char *told_of(const char *port, uint16_t burst)
 		.ports = &spec,
 		.n_ports = 1,
 		.burst = burst,
+		.extra = &extra,
+		.n_extra = extra != NULL,
 	};
 	assert_int_equal(eal_start(&config, &eal, &error), -EIO);
 	return told;
@@ -48,17 +50,28 @@ static const char *told_of(const char *port, uint16_t burst)
 
 static void test_few_packets_are_asked_of_no_vector_function_of_a_card(void **state)
 {
-	assert_non_null(strstr(told_of("pci:0000:01:00.0", 1), " --force-max-simd-bitwidth=64"));
-	assert_non_null(strstr(told_of("pci:0000:01:00.0", 7), " --force-max-simd-bitwidth=64"));
-	assert_null(strstr(told_of("pci:0000:01:00.0", 8), "simd"));
-	assert_null(strstr(told_of("pci:0000:01:00.0", 0), "simd"));
-	assert_null(strstr(told_of("null:x", 1), "simd"));
+	assert_non_null(
+		strstr(told_of("pci:0000:01:00.0", 1, NULL), " --force-max-simd-bitwidth=64"));
+	assert_non_null(
+		strstr(told_of("pci:0000:01:00.0", 7, NULL), " --force-max-simd-bitwidth=64"));
+	assert_null(strstr(told_of("pci:0000:01:00.0", 8, NULL), "simd"));
+	assert_null(strstr(told_of("pci:0000:01:00.0", 0, NULL), "simd"));
+	assert_null(strstr(told_of("null:x", 1, NULL), "simd"));
+}
+
+static void test_what_the_user_gives_is_given_once(void **state)
+{
+	char extra[] = "--force-max-simd-bitwidth=128";
+
+	assert_null(strstr(told_of("pci:0000:01:00.0", 1, extra), "bitwidth=64"));
+	assert_non_null(strstr(told, " --force-max-simd-bitwidth=128"));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_packets_are_asked_of_no_vector_function_of_a_card),
+		cmocka_unit_test(test_what_the_user_gives_is_given_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,11 +98,13 @@ class TestpmdDriver:
             dut.stop()
 
 
-def _card_arguments(kind: str, burst: int) -> list[str]:
+def _card_arguments(kind: str, options: TestpmdOptions) -> list[str]:
     """Give EAL's arguments of cards: of bursts below 8 vector receive functions give none."""
     if kind != "pci":
         return ["--no-pci"]
-    return ["--force-max-simd-bitwidth=64"] if burst < 8 else []
+    name = "--force-max-simd-bitwidth"  # which EAL takes once
+    is_given = any(word.startswith(name) for word in options.eal)
+    return [f"{name}=64"] if options.burst < 8 and not is_given else []
 
 
 def _statistics(kind: str, process: Child) -> DutStats | None:
@@ -132,7 +134,7 @@ def _argv(
         _PROGRAM,
         # Two EAL threads on one core: the main one only waits for standard input.
         *lcore_arguments(core, 2, Host().nodes()),
-        *_card_arguments(links[0].kind, options.burst),
+        *_card_arguments(links[0].kind, options),
         "--no-telemetry",
         *memory,
         *port_arguments(links),
