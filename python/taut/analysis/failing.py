@@ -25,6 +25,9 @@ _NEVER = np.iinfo(np.int64).max
 EVER_NS = _NEVER - 1
 """Later than any packet that came back."""
 
+_JITTER_NS = 10_000
+"""So much later than it is due a packet may be sent, and be tried when it is due all the same."""
+
 _ALL, _OWN = "TRUE", "NOT is_void"
 """Conditions in SQL: any packet, and one that the generator did not hold up."""
 
@@ -38,13 +41,15 @@ ORDER BY sent_ns"""
 
 # Rows of packets that failed: those between which no packet of their direction was in time. Two
 # numbers of a packet, among those that count and among those of its fate, differ by the same in
-# such a row. A packet is tried when it is due, for the sender's jitter is no outage; one that the
-# generator held up when it was sent. It is out of time until the next one is tried: where the row
-# must be the device's alone, until the next is due, if the generator held that one up; from then on
-# the device was not tried. What is void and did not come in time neither ends a row nor is counted
-# in it. Captures do not say when packets were due.
+# such a row. A packet is tried when it is due, for the sender's jitter is no outage; behind a
+# sender that lags by more, as much later; one that the generator held up when it was sent. It is
+# out of time until the next one is tried: where the row must be the device's alone, until the next
+# is due, if the generator held that one up; from then on the device was not tried. What is void and
+# did not come in time neither ends a row nor is counted in it. Captures do not say when packets
+# were due.
 _ROWS = """
-SELECT direction, SUM(COALESCE(next_ns, tried_ns) - tried_ns)::BIGINT AS outage_ns, COUNT(*) AS n
+SELECT direction, COUNT(*) AS n,
+    SUM(GREATEST(COALESCE(next_ns, tried_ns) - tried_ns, 0))::BIGINT AS outage_ns
 FROM (
     SELECT direction, tried_ns, next_ns, fate,
         ROW_NUMBER() OVER (PARTITION BY direction ORDER BY seq)
@@ -56,7 +61,8 @@ FROM (
         FROM (
             SELECT direction, seq, due_ns, is_void,
                 CASE WHEN is_void THEN COALESCE(sent_ns, due_ns)
-                    ELSE COALESCE(due_ns, sent_ns) END AS tried_ns,
+                    ELSE GREATEST(due_ns, sent_ns - {jitter_ns} * (due_ns IS NOT NULL)::INT)
+                    END AS tried_ns,
                 CASE WHEN received_ns IS NOT NULL AND received_ns - sent_ns <= {deadline_ns} THEN 0
                     WHEN {is_own} THEN 1 ELSE 2 END AS fate
             FROM packet WHERE NOT is_cold AND NOT (is_unsent AND {is_left_out})
@@ -174,6 +180,7 @@ class Packets:
         found = [Longest(0, 0)]
         for packets in self._records():
             asked = _ROWS.format(
+                jitter_ns=_JITTER_NS,
                 deadline_ns=deadline_ns,
                 is_own=self._which,
                 is_left_out=_LEFT_OUT[self._which, with_refused],

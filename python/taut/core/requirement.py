@@ -7,7 +7,7 @@
 | `within(D)` | share of the packets sent that came back within D: a lost one did not |
 | `window(E..L)` | the same within L, and took no less than E: it was neither early nor late |
 | `in_a_row(D)` | most packets one after the other that were lost or took longer than D |
-| `outage(D)` | longest time from such a packet's sending to that of the next in time |
+| `outage(D)` | longest time from when such a packet was due to when the next in time was |
 
 Behind each may stand `for 12h`: less than that was measured says nothing.  Packets of the warm-up
 do not count. Those that the link refused do not either, but what counts lost packets does not pass
