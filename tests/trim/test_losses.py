@@ -195,6 +195,7 @@ def test_a_group_without_which_other_packets_are_lost_is_kept() -> None:
     ("lost_in", "by_ranks", "decision"),
     [
         (("without timer",), "more", Decision.KEPT_LOSSES),
+        (("without timer",), None, Decision.KEPT_UNTOLD),
         (("trimmed",), "less", Decision.HARMED_LOSSES),
         (("trimmed",), None, Decision.KEPT_UNTOLD),
         (("trimmed", "without timer"), "less", Decision.KEPT_UNTOLD),

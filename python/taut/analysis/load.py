@@ -92,7 +92,7 @@ def bounds_words(lower_pps: float | None, upper_pps: float | None) -> tuple[str,
 
 def _rounded(pps: float, n_digits: int, rounding: str) -> str:
     size, unit = next((of for of in _UNITS if pps >= of[0]), (1, "pkt/s"))
-    value = Decimal(repr(float(pps)))
+    value = Decimal(f"{pps:.7g}")  # as it is sent (rate_text)
     digits = Context(prec=n_digits, rounding=rounding).divide(value, Decimal(size))
     return f"{digits.normalize():f} {unit}"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from taut.analysis.load import frame_words, share_words
+from taut.analysis.load import bounds_words, frame_words, share_words
 from taut.core.units import digits_of, format_ns
 from taut.records.documents.rfc import LatencyFound, LatencyTrial, RfcDocument, RfcOfDevice
 from taut.report import cells
@@ -44,9 +44,9 @@ def _throughput(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         tuple(
             (
                 frame_words(row.frame),
-                cells.rate(row.throughput_pps),
+                _at_least(row.throughput_pps),
                 _bits(row.throughput_pps, row.frame),
-                cells.rate(row.max_pps),
+                _at_least(row.max_pps),
                 _share(row.throughput_pps, row.max_pps),
                 _irregular(row),
             )
@@ -263,7 +263,7 @@ def _recovery(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         made.append(
             (
                 frame_words(row.frame),
-                cells.rate(row.throughput_pps),
+                _at_least(row.throughput_pps),
                 cells.rate(row.recovery.overload_pps),
                 marked(cells.time(fmean(times)) if times else cells.NOTHING, mark),
                 marked(ends, mark),
@@ -358,6 +358,10 @@ def reset_words(row: RfcOfDevice) -> str:
         + (", for the generator was held up meanwhile." if mark else ".")
         + gone
     )
+
+
+def _at_least(pps: float | None) -> str:
+    return cells.NOTHING if pps is None else bounds_words(pps, None)[0]
 
 
 def _bits(pps: float | None, frame: str) -> str:

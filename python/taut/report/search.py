@@ -155,7 +155,8 @@ def limit_words(one: SearchOfDevice) -> str:
     why = f", all that the loopback {carries}" if one.is_max_the_instruments else ""
     stopped = f"; ended early: {one.stopped}" if one.stopped is not None else ""
     n = len({name for step in one.steps for name in step.trials})
-    return f"{n} trials from {rate_words(one.min_pps)} to {rate_words(one.max_pps)}{why}{stopped}."
+    most = bounds_words(one.max_pps, None)[0]
+    return f"{n} trials from {rate_words(one.min_pps)} to {most}{why}{stopped}."
 
 
 def inversion_words(one: SearchOfDevice, goals: Sequence[Goal]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from taut.records.documents.trim import LESS, UNCONFIRMED, UNMEASURED, PairedRatio
+from taut.records.documents.trim import LESS, MORE, UNCONFIRMED, UNMEASURED, PairedRatio
 from taut.records.rundir import TRIMMED
 from taut.trim.candidates import Candidate, When
 
@@ -113,6 +113,6 @@ def _by_losses(ratio: PairedRatio) -> Decision:
     """Decide where the figure is a lost packet: the ratio has no size, but by ranks a direction."""
     lost_in = ratio.lost_in or ()
     if TRIMMED not in lost_in:
-        return Decision.KEPT_LOSSES
+        return Decision.KEPT_LOSSES if ratio.by_ranks == MORE else Decision.KEPT_UNTOLD
     is_shown = lost_in == (TRIMMED,) and ratio.by_ranks == LESS
     return Decision.HARMED_LOSSES if is_shown else Decision.KEPT_UNTOLD

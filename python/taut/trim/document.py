@@ -127,7 +127,7 @@ def _explained(
     """Give the traced trials of devices (not floors) in a state, with their explanations."""
     for result in results:
         is_device = result.device.host == state and not result.device.is_floor
-        if is_device and result.explanation is not None:
+        if is_device and not result.not_kept and result.explanation is not None:
             yield result, result.explanation
 
 

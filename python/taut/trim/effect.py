@@ -144,7 +144,8 @@ def judge(
     if all(figure.shown in unclaimed for one in found for figure in one.figures):
         raise TautError(
             "effect: too many trials failed, or did not keep their state, which somebody else "
-            "changes: the pairs of runs that are left can show nothing"
+            "changes, or one device under a load is better by a lost packet and another worse: the "
+            "pairs of runs that are left can show nothing"
         )
     return found
 

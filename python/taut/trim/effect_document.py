@@ -106,7 +106,10 @@ def sentence(one: SetEffect) -> str:
     if not claimed and one.losses is not None:
         return f"{one.name}: not shown: {one.losses}; what is lost has no latency."
     if not claimed:
-        return f"{one.name}: not shown: trials failed or lost their state, too few pairs are left."
+        return (
+            f"{one.name}: not shown: too few pairs are left; trials failed or lost their state, or "
+            "one device under a load is better by a lost packet and another worse."
+        )
     if not shown:
         words = _words(claimed[0])
         stolen = one.figures[-1].shown
