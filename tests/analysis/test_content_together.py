@@ -10,8 +10,8 @@ ECHO = b"\x00\x07"  # the UDP destination port of the echo service, at byte 36
 CLOCKS_APART_NS = 10_000_000
 
 
-def with_port(seed: int, *, slower_ns: int, n: int = 400, noise: int = 1) -> Stream:
-    stream = Stream(N, seed)
+def with_port(seed: int, *, slower_ns: int, n: int = 400, noise: int = 1, n_all: int = N) -> Stream:
+    stream = Stream(n_all, seed)
     middle = int(np.median(stream.latency_ns))
     stream.latency_ns = middle + noise * (stream.latency_ns - middle)
     packets = stream.pick(n)
@@ -48,6 +48,15 @@ def test_a_value_that_this_capture_does_not_have_is_none_of_its_classes():
     assert not result.classes
     reasons = {e.field: e.reason for e in result.excluded}
     assert reasons["udp dst port = 7"] == "no packet of this capture has it"
+
+
+def test_a_value_that_all_packets_of_this_capture_have_has_none_to_be_compared_with():
+    this = with_port(1, slower_ns=0, n=1_500, n_all=1_500)
+    result = together(this, with_port(2, slower_ns=35, n=1_800, n_all=6_000))
+
+    assert not result.classes
+    reasons = {e.field: e.reason for e in result.excluded}
+    assert reasons["udp dst port = 7"] == "no packet of this capture is left to compare it with"
 
 
 def test_a_class_of_this_capture_stays_one_where_others_do_not_have_it():

@@ -15,7 +15,6 @@ from taut.analysis.content.tails import Evidence, Tail, TimeBlocks, Witnesses
 from taut.records.documents.content import ContentClass
 
 ALLOWED_ERROR = 1e-3
-NOT_IN_FIRST = "no packet of this capture has it"
 MAX_CLASSES = 10
 _MAX_JUDGED, _MAX_CONFIRMED = 200, 50
 _SAME = 0.9  # Jaccard's index of two descriptions of the same packets
@@ -39,6 +38,15 @@ class Judged:
 def log_correction(n_tests: int) -> float:
     """Give what is added to the log of p for the tests of its kind and for the other kinds."""
     return float(np.log(max(n_tests, 1) * len(Kind)))
+
+
+def not_told_of_first(first: slice, is_member: Mask, alive: Mask) -> str | None:
+    """Say why the first capture, of which is told, gives no figures of a class; None: it does."""
+    if not is_member[first].any():
+        return "no packet of this capture has it"
+    if not (alive & ~is_member)[first].any():
+        return "no packet of this capture is left to compare it with"
+    return None
 
 
 class CandidateSearch:
@@ -141,8 +149,9 @@ class CandidateSearch:
 
     def _not_of_the_first(self, evidence: Evidence, is_member: Mask) -> str | None:
         """Say why a class is none of the first capture, which is told of; None where it is."""
-        if not is_member[self._captures[0]].any():
-            return NOT_IN_FIRST
+        reason = not_told_of_first(self._captures[0], is_member, self.alive)
+        if reason:
+            return reason
         tail = self._tails[evidence.direction]
         share = tail_share(tail, evidence.depth, is_member, self.alive).of_class
         does = {

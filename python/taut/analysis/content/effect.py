@@ -55,7 +55,8 @@ def describe(
 ) -> ContentClass:
     """Put a class into figures, against the rest: packets that no class explains.
 
-    Each capture has clocks of its own: latencies are those of the first, which has to have members.
+    Each capture has clocks of its own: latencies are those of the first, which has to have
+    members and others.
     """
     in_tail = tail.holds(depth)
     members, rest = np.flatnonzero(is_member), np.flatnonzero(alive & ~is_member)

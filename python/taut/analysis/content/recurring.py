@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taut.analysis.content.candidates import ALLOWED_ERROR, NOT_IN_FIRST
+from taut.analysis.content.candidates import ALLOWED_ERROR, not_told_of_first
 from taut.analysis.content.effect import Description, also_called, describe
 from taut.analysis.content.fields import Column
 from taut.analysis.content.heads import Ints, MatchedFrames
@@ -178,13 +178,12 @@ class CounterSearch:
         period = own_period(frames, members, chosen.recurring.period)
         verdict = judge_captures(frames, ranks, members, period, chosen.recurring.reach)
         reason = verdict.rejection or work_of_timer(frames, ranks, members, period, self._span)
-        if not reason and members[0] >= frames.captures[0].stop:
-            reason = NOT_IN_FIRST
+        is_member = np.zeros(len(alive), bool)
+        is_member[members] = True
+        reason = reason or not_told_of_first(frames.captures[0], is_member, alive)
         if reason:
             self._reject(chosen, reason)
             return None
-        is_member = np.zeros(len(alive), bool)
-        is_member[members] = True
         tail = self._tails[ranks.direction]
         evidence = Witnesses(self._blocks, (tail,), alive).judge(members)
         found = describe(
