@@ -146,7 +146,7 @@ static uint32_t packet_end(const struct capture_frame *frame)
 	uint32_t type = be16(frame->data + ETHERTYPE_OFFSET);
 	if (type == ETHERTYPE_IPV4 && be16(ip + IPV4_TOTAL_LEN) >= IPV4_MIN_LEN)
 		return smaller(frame->wire_len, ETHER_LEN + be16(ip + IPV4_TOTAL_LEN));
-	if (type == ETHERTYPE_IPV6)
+	if (type == ETHERTYPE_IPV6 && be16(ip + IPV6_PAYLOAD_LEN) > 0)
 		return smaller(frame->wire_len, ETHER_LEN + IPV6_LEN + be16(ip + IPV6_PAYLOAD_LEN));
 	return frame->wire_len;
 }

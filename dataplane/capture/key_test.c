@@ -153,6 +153,9 @@ static void network_is_the_same_whatever_the_tags(void **state)
 	put_be16(frame + put_ipv6(frame, 17) + 4, 8);
 	assert_true(extract(&spec, frame, 62, FRAME_LEN, key));
 	assert_int_equal(key_len(&spec, key), 2 + 40 + 8);
+	put_be16(frame + 14 + 4, 0); // too long for its header to say, or not filled in yet
+	assert_true(extract(&spec, frame, FRAME_LEN, FRAME_LEN, key));
+	assert_int_equal(key_len(&spec, key), KEY_HEAD_BYTES);
 	put_be16(frame + 12, 0x0806);
 	assert_false(extract(&spec, frame, 62, FRAME_LEN, key));
 	assert_true(extract(&spec, frame, 60, 60, key));
