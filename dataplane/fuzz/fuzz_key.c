@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-static const char *const names[] = {"default", "routed", "probe"};
+enum { N_NAMES = 4 };
+
+static const char *const names[N_NAMES] = {"default", "routed", "network", "probe"};
 
 // Text that is understood is said again in words that mean the same.
 static int parse(const char *text, struct key_spec *spec)
@@ -71,7 +73,7 @@ static void extract(const struct key_spec *spec, const uint8_t *bytes, size_t le
 	memset(key, 0xee, spec->stride);
 	if (key_extract(spec, &frame, key)) {
 		check_key(spec, &frame, key);
-		if (spec->kind == KEY_DEFAULT || spec->kind == KEY_ROUTED)
+		if (spec->kind != KEY_PROBE && spec->kind != KEY_RANGES)
 			check_other_macs(spec, frame, key);
 	} else {
 		must(more > 0 || spec->kind == KEY_PROBE, "a whole frame has a key");
@@ -91,8 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len < 2)
 		return 0;
-	name = names[data[0] % 3];
-	if (data[0] % 4 == 3) {
+	if (data[0] % (N_NAMES + 1) < N_NAMES) {
+		name = names[data[0] % (N_NAMES + 1)];
+	} else {
 		for (; at < len && data[at] != '\n' && n < sizeof(text) - 1; at++)
 			text[n++] = (char)data[at];
 		text[n] = '\0';
