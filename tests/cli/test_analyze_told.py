@@ -72,6 +72,26 @@ def test_the_pace_of_a_made_file_is_no_coarse_stamp(tmp_path, capsys):
     assert document(capsys, *sides, "--no-content")["warnings"] == []
 
 
+@pytest.mark.parametrize(("is_cut", "n_told"), [(False, 0), (True, 2)])
+def test_latencies_far_more_alike_than_stamps_are_coarse_show_a_made_file(
+    tmp_path, capsys, is_cut, n_told
+):
+    """A file of bursts, which have no distance; a few packets may be late for all that."""
+    pair = made_pair(1_000, gap_ns=1_010_007)
+    cut = [f._replace(ts_ns=f.ts_ns // 10**7 * 10**7) for f in pair.ingress]
+    if not is_cut:
+        pair.egress[:] = [
+            f._replace(ts_ns=c.ts_ns + 3_301 + i % 977 + (i % 50 == 0) * 8_000_000)
+            for i, (f, c) in enumerate(zip(pair.egress, cut, strict=True))
+        ]
+    pair.ingress[:] = cut
+    sides = write_sides(tmp_path, pair)
+
+    warnings = document(capsys, *sides, "--no-content")["warnings"]
+
+    assert len([w for w in warnings if "time stamps" in w]) == n_told
+
+
 def test_packets_that_the_capture_dropped_are_told_from_the_devices(tmp_path, capsys):
     pair = made_pair(1_000)
     plant_loss(pair, 10)

@@ -187,8 +187,11 @@ def _coarse_stamps(report: MatchReport, metrics: Mapping[str, Figures]) -> list[
         unit_ns = side.resolution_ns or 1
         if unit_ns < _COARSE_NS or side.frames < _LEAST_FRAMES:
             continue
-        if unit_ns > _MICROSECOND and unit_ns == metrics.get(between, NO_FIGURES).min_ns:
-            continue  # the pace of a file that was made: packets at multiples of their distance
+        if unit_ns > _MICROSECOND and (
+            unit_ns == metrics.get(between, NO_FIGURES).min_ns
+            or _are_more_alike(metrics.get("latency", NO_FIGURES), unit_ns, report)
+        ):
+            continue  # the pace of a file that was made: packets at multiples of a time
         off_ns += sign * unit_ns
         unit = length_words(unit_ns)
         found.append(
@@ -203,6 +206,18 @@ def _coarse_stamps(report: MatchReport, metrics: Mapping[str, Figures]) -> list[
             f"{length_words(abs(off_ns) // 2)} {become} on average than they were if stamps are cut"
         )
     return found
+
+
+def _are_more_alike(latency: Figures, unit_ns: int, report: MatchReport) -> bool:
+    """Whether most latencies differ by less than stamps cut to a unit would make them.
+
+    False where both files are as coarse: what both cut off is in no latency.
+    """
+    slow_ns = latency.percentiles_ns.get("p90")
+    if slow_ns is None or latency.min_ns is None:
+        return False
+    finest_ns = min(side.resolution_ns or 1 for side in (report.ingress, report.egress))
+    return finest_ns < unit_ns and slow_ns - latency.min_ns < unit_ns // 2
 
 
 def _leap(side: CaptureSide) -> list[str]:
