@@ -136,8 +136,8 @@ def warnings(
     """What a reader must know before believing the numbers, a line each."""
     sides = (report.ingress, report.egress)
     found = [note.text for side in sides for note in side.notes]
-    if counts.lost or counts.orphans:
-        found += [line for side in sides for line in _leap(side)]
+    n_unmatched = counts.ingress_frames + counts.egress_frames - 2 * counts.matched
+    found += [line for side in sides for line in _leap(side, n_unmatched)]
     found += [f"sums do not reconcile: {failure}" for failure in failed_sums(counts)]
     if not counts.matched:
         found.append(_nothing_matched(report))
@@ -220,10 +220,10 @@ def _are_more_alike(latency: Figures, unit_ns: int, report: MatchReport) -> bool
     return finest_ns < unit_ns and slow_ns - latency.min_ns < unit_ns // 2
 
 
-def _leap(side: CaptureSide) -> list[str]:
-    """Name the frame whose stamp lets later ones match nothing; none is no line."""
+def _leap(side: CaptureSide, n_unmatched: int) -> list[str]:
+    """Name the frame whose stamp lets later ones match nothing; no line where they match."""
     leap = side.leap
-    if leap is None:
+    if leap is None or leap.frames_behind > n_unmatched:
         return []
     number, taken_out_by = str(leap.pos + 1), f"editcap FILE OUT {leap.pos + 1}"
     if any(note.others.get("kind") in _PASSED_OVER for note in side.notes):
@@ -231,8 +231,8 @@ def _leap(side: CaptureSide) -> list[str]:
     return [
         f"{side.path}: frame {number} is stamped {length_words(leap.ahead_ns)} later than one "
         f"behind it, more than the window: {leap.frames_behind} frames match as of its time, and "
-        f"count as lost or orphans; if its stamp is wrong, take it out ({taken_out_by}), if the "
-        "clock was set back, cut the file there"
+        "up to so many count as lost or orphans; if its stamp is wrong, take it out "
+        f"({taken_out_by}), if the clock was set back, cut the file there"
     ]
 
 
