@@ -190,6 +190,33 @@ def test_frames_that_hold_their_fcs_match_or_are_told(tmp_path, capsys, declared
         assert document(capsys, *sides, "--no-content", "--key", "12-59")["matched"] == 50
 
 
+@pytest.mark.parametrize("version", [4, 6])
+def test_behind_a_router_the_key_without_an_fcs_leaves_out_what_it_changes(
+    tmp_path, capsys, version
+):
+    """TTL and header checksum of IPv4, the hop limit of IPv6: network has them."""
+    sides = []
+    for side in (0, 1):
+        frames = [made_frame(10**9 + i * 10**5 + side * 3_000, i, 0, 60) for i in range(50)]
+        changed = (22, 24, 25) if version == 4 else (21,)
+        for i, frame in enumerate(frames):
+            data = bytearray(frame.data)
+            data[:12] = bytes([side]) * 12
+            if version == 6:
+                data[12:15] = b"\x86\xdd\x60"
+            for at in changed:
+                data[at] = 64 - side
+            frames[i] = frame._replace(data=bytes(data))
+        sides.append(str(write_capture(tmp_path / str(side), pcap_bytes(with_fcs(frames)))))
+
+    warnings = document(capsys, *sides, "--no-content", "--key", "routed")["warnings"]
+    [said] = (w for w in warnings if "nothing" in w)
+
+    assert "network" not in said
+    key = said.split("frames may hold their FCS: try --key ")[1]
+    assert document(capsys, *sides, "--no-content", "--key", key)["matched"] == 50
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_tag_pushed_or_popped_is_followed_by_the_key_network(tmp_path, capsys, side):
     """What was padded to 60 bytes without the tag needs less with it."""

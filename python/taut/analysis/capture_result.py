@@ -30,6 +30,8 @@ _LEAST_FRAMES = 10
 """Of fewer frames the stamps may all be whole by chance."""
 _HEAD_BYTES = 64  # the keys default and routed are of these
 _FCS_BYTES = 4
+_KEYS_WITHOUT_FCS = {"default": "12-59", "routed": "12-20,23,26-59"}
+"""Of untagged frames; without TTL and checksum of IPv4, and hop limit of IPv6."""
 
 _PASSED_OVER = frozenset(("bad_length", "bad_time", "other_link_type", "resynchronised"))
 """Notes of a file some of whose records may be no frames: editcap counts them, too."""
@@ -299,12 +301,13 @@ def _nothing_matched(report: MatchReport) -> str:
             f"if their clocks differ, give --offset {apart_ns}ns"
         )
     said = "nothing matched: the device changes bytes of the key; give --key those it leaves alone"
-    if report.key not in ("network", "probe"):
+    if report.key not in ("routed", "network", "probe"):
         said += ", or network if it pushes or pops a VLAN tag"
-    if report.key in ("default", "routed") and any(
+    key = _KEYS_WITHOUT_FCS.get(report.key)
+    if key and any(
         _HEAD_BYTES <= side.longest_frame < _HEAD_BYTES + _FCS_BYTES for side in (ingress, egress)
     ):
-        said += f"; frames may hold their FCS: try --key 12-{_HEAD_BYTES - _FCS_BYTES - 1}"
+        said += f"; frames may hold their FCS: try --key {key}"
     return said
 
 
