@@ -16,6 +16,8 @@ from taut.records.documents.json_form import JsonObject
 from taut.testbed.control_groups import is_unified
 
 OCI_VERSION = "1.0.2"
+_MOST_LINKS = 40
+"""In one path: MAXSYMLINKS of the kernel (include/linux/namei.h)."""
 _ROOT_NAMES = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _HOST_FILES = ("/usr", "/etc/alternatives", "/etc/ld.so.cache", "/etc/passwd", "/etc/group")
 # As container engines mount them (runc spec); EAL finds its cores and NUMA nodes in /sys.
@@ -106,15 +108,31 @@ def _missing(image: Path, bundle: Bundle) -> Iterator[Path]:
         if any(path.is_relative_to(where) for where in in_memory):
             continue
         found = path_in(image, path)
-        if not found.exists():
+        if found is not None and not found.exists():
             yield found.relative_to(image)
 
 
-def path_in(image: Path, path: Path) -> Path:
-    """Give where an absolute path leads that is seen from an image, whose own path is resolved."""
-    # A folder on the way to it may be a link; an absolute one is as seen from the image.
-    real = Path(os.path.realpath(image / path.relative_to("/")))
-    return image / real.relative_to(image if real.is_relative_to(image) else "/")
+def path_in(image: Path, path: Path) -> Path | None:
+    """Give where an absolute path leads that is seen from an image, whose own path is resolved.
+
+    The path has no links in it: an absolute one begins at the image again, and `..` does not lead
+    out of it. None: more links than the kernel follows. What is given need not be there.
+    """
+    found, n_links = image, 0
+    left = [*reversed(path.parts[1:])]
+    while left:
+        part = left.pop()
+        if part == "..":
+            found = image if found == image else found.parent
+        elif not (found / part).is_symlink():
+            found /= part
+        elif (n_links := n_links + 1) > _MOST_LINKS:
+            return None
+        else:
+            target = (found / part).readlink()
+            found = image if target.is_absolute() else found
+            left += reversed(target.relative_to(target.anchor).parts)
+    return found
 
 
 def _config(bundle: Bundle, root: Path, bound: Sequence[Path]) -> JsonObject:

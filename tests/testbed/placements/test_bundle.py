@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from taut.testbed import control_groups, oci_bundle
-from taut.testbed.oci_bundle import Bundle, write_bundle
+from taut.testbed.oci_bundle import Bundle, path_in, write_bundle
+from taut.testbed.placements.container import ContainerOptions
 
 BUNDLE = Bundle(
     argv=["taut-forward", "--core", "1"],
@@ -160,3 +161,35 @@ def test_without_root_it_has_a_user_namespace_and_no_control_group(
     assert linux["gidMappings"] == [{"containerID": 0, "hostID": 1001, "size": 1}]
     assert "cgroupsPath" not in linux
     assert "cpu" not in linux["resources"]
+
+
+@pytest.mark.parametrize(
+    ("program", "links", "is_there"),
+    [
+        ("sh", {"bin/sh": "/bin/in-image"}, True),  # Alpine
+        ("in-image", {"usr/bin": "/bin"}, True),
+        ("java", {"usr/bin/java": "/etc/java", "etc/java": "/bin/in-image"}, True),  # Debian
+        ("/a/x", {"a/x": "../../../bin/in-image"}, True),
+        ("x", {"bin/x": "/usr/bin/env"}, False),  # the host's
+        ("x", {"bin/x": "../../../../../../../../usr/bin/env"}, False),
+        ("x", {"bin/x": "/bin/y", "bin/y": "/bin/x"}, False),
+        ("/a/in-image", {"a": "/"}, False),
+    ],
+)
+def test_links_of_an_image_are_followed_as_seen_from_it(
+    program: str, links: dict[str, str], is_there: bool, tmp_path: Path
+) -> None:
+    image = tmp_path / "image"
+    (image / "bin").mkdir(parents=True)
+    (image / "bin/in-image").touch()
+    for name, target in links.items():
+        (image / name).parent.mkdir(parents=True, exist_ok=True)
+        (image / name).symlink_to(target)
+
+    assert ContainerOptions(root=image).has_program(program) is is_there
+
+
+def test_a_path_in_an_image_need_not_be_there(tmp_path: Path) -> None:
+    (tmp_path / "var").symlink_to("/data")
+
+    assert path_in(tmp_path, Path("/var/x/y")) == tmp_path / "data/x/y"

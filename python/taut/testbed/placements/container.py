@@ -85,7 +85,8 @@ class ContainerOptions(PlacementOptions):
             return False
         image = self.root.resolve()
         folders = ("/",) if "/" in program else PATH.split(":")
-        return any(path_in(image, Path(folder, program)).is_file() for folder in folders)
+        found = (path_in(image, Path("/", folder, program)) for folder in folders)
+        return any(path is not None and path.is_file() for path in found)
 
 
 class ContainerPlacement:
