@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from taut.cli.main import run_command
 from taut.core.errors import TautError
 from taut.dut.drivers import DRIVERS
 from taut.experiment import leftovers
+from taut.testbed.control_groups import controllers_kept
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
@@ -47,6 +49,22 @@ def test_json_is_one_document_that_names_every_link_and_device(app: typer.Typer)
     assert {row["name"] for row in report["neighbours"]} == set(NEIGHBOURS)
     assert report["runs_alive"] == []
     assert report["removed"] == []
+
+
+def test_asking_whether_containers_run_here_leaves_the_root_group_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control = tmp_path / "cgroup.subtree_control"
+    control.write_text("memory pids\n")
+    runtime = tmp_path / "runc"
+    runtime.write_text(f"#!/bin/sh\necho cpuset cpu memory pids >{control}\n")
+    runtime.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(module, "controllers_kept", lambda: controllers_kept(tmp_path))
+
+    module.examine([])
+
+    assert control.read_text() == "-cpu"
 
 
 def test_no_word_is_broken_at_any_width(

@@ -16,6 +16,7 @@ from taut.records.documents.host import CapabilityOfMachine, DoctorDocument, Run
 from taut.records.documents.json_form import plain
 from taut.report.paragraph import INDENT, print_paragraph
 from taut.testbed.cleanup import live_runs
+from taut.testbed.control_groups import controllers_kept
 from taut.testbed.links import LINKS
 from taut.testbed.neighbours import NEIGHBOURS
 from taut.testbed.placements import PLACEMENTS
@@ -56,6 +57,8 @@ def report_machine(*, clean: bool, as_json: bool) -> bool:
 
 def examine(removed: list[str]) -> DoctorDocument:
     """Collect everything as one document."""
+    with controllers_kept():
+        placements = _runnable(PLACEMENTS, lambda kind: kind.missing(kind.options_type()))
     return DoctorDocument(
         capabilities=tuple(
             CapabilityOfMachine(
@@ -70,7 +73,7 @@ def examine(removed: list[str]) -> DoctorDocument:
         links=_runnable(LINKS, lambda kind: kind.missing()),
         devices=_runnable(DRIVERS, lambda driver: driver.missing(driver.options_type.example())),
         neighbours=_runnable(NEIGHBOURS, lambda kind: kind.missing()),
-        placements=_runnable(PLACEMENTS, lambda kind: kind.missing(kind.options_type())),
+        placements=placements,
         runs_alive=tuple(RunAlive(owner.run_id, owner.pid) for owner in live_runs(default_base())),
         left_behind=tuple(leftovers.find(default_base(), Host())),
         removed=tuple(removed),

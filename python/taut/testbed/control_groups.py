@@ -52,7 +52,11 @@ def controllers_kept(root: Path = Path(_ROOT)) -> Iterator[None]:
     It hands out every controller that there is: by `cpu`, for one, the kernel then shares cores
     among the slices of the host, and what runs bare runs among others. While another container of
     taut's lasts they stay, and so does one that a group of somebody else hands on: the kernel
-    refuses to take it.
+    refuses to take it. For a moment only, as for a question: a limit that somebody sets in a group
+    below the root meanwhile goes with its controller.
+
+    `cpuset` stays always. It shares nothing by itself, and before Linux 6.2 to take it back would
+    let every thread of the host below the root forget what it was bound to (8f9ea86fdf99).
     """
     control = root / "cgroup.subtree_control"
     before = _words_of(control)
@@ -60,7 +64,7 @@ def controllers_kept(root: Path = Path(_ROOT)) -> Iterator[None]:
         yield
     finally:
         if not any(root.glob("taut-*")):
-            for name in sorted(_words_of(control) - before):
+            for name in sorted(_words_of(control) - before - {"cpuset"}):
                 with suppress(OSError):
                     control.write_text(f"-{name}")
 

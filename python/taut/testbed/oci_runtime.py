@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from taut.core.errors import TrialError
-from taut.testbed.control_groups import controllers_kept, remove_groups
+from taut.testbed.control_groups import remove_groups
 from taut.testbed.leftovers import probe_name
 from taut.testbed.oci_bundle import Bundle, write_bundle
 from taut.testbed.process import pass_nice_on, popen
@@ -64,7 +64,7 @@ def cannot_run(runtime: str) -> str | None:
         cgroup=f"/{name}" if os.geteuid() == 0 else None,
         cpus="",
     )
-    with controllers_kept(), Scratch("container", sweeping=False) as folder:
+    with Scratch("container", sweeping=False) as folder:
         write_bundle(folder / "c", bundle)
         argv = [
             runtime,

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from taut.core.cpus import format_cpu_list
 from taut.core.errors import TrialError
-from taut.testbed.control_groups import controllers_kept, group_name
+from taut.testbed.control_groups import group_name
 from taut.testbed.guest.image import linked
 from taut.testbed.links import LINKS
 from taut.testbed.netlink import NETNS_FOLDER
@@ -159,10 +159,7 @@ class Containers:
         self._n_started += 1
         name = group_name(self._scope.id, f"c{self._n_started}")
         bundle = self._bundle(program, name)
-        with (
-            controllers_kept(),
-            contained(program, bundle, self._runtime, name, self._scope) as started,
-        ):
+        with contained(program, bundle, self._runtime, name, self._scope) as started:
             yield started
 
     def _bundle(self, program: Program, name: str) -> Bundle:
