@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,6 +109,16 @@ def choose_package(flavour: str, cache: Path) -> str | None:
     return chosen
 
 
+def settle_package(flavour: str, cache: Path) -> str | None:
+    """Name the package of the kernel that guests will boot: what is chosen, fetched to be sure.
+
+    None: there is none. Where it cannot be fetched, and none is kept, each guest says why.
+    """
+    with suppress(OSError, TautError), held_cache(cache):
+        fetch_kernel(flavour, cache)
+    return choose_package(flavour, cache)
+
+
 def missing_kernel(flavour: str, cache: Path) -> str | None:
     """Say that a kernel can neither be fetched nor is kept, and the remedy; None: it can, or is."""
     if choose_package(flavour, cache) is not None:
@@ -122,27 +132,27 @@ def missing_kernel(flavour: str, cache: Path) -> str | None:
 def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
     """Give the kernel that is chosen of a flavour, fetched if not kept; `extra`: more modules.
 
-    Where it cannot be fetched, what an older taut kept of it serves, if that will do; else the
-    newest that is kept, now and from then on. Call it while the cache is held.
+    Where it cannot be had, what an older taut kept of it serves, if that will do; else the newest
+    that is kept, now and from then on. Call it while the cache is held.
     """
     package = choose_package(flavour, cache)
     if package is None:
         raise MissingToolError(f"guest: {missing_kernel(flavour, cache)}")
     try:
         return _kernel_of(package, cache, extra)
-    except TautError:
+    except TautError as error:
         meta = _PACKAGES[flavour]
         kept = _kept_package(meta, cache)
         if kept is None or (cache / release_of(package) / _WHOLE).exists():
             raise
         kernel = _kernel_of(kept, cache, extra)
         _CHOSEN[meta, cache] = kept
-        _NOT_HAD[meta, cache] = package
+        _NOT_HAD[meta, cache] = f"{package}: {error}"
         return kernel
 
 
 def not_had(flavour: str, cache: Path) -> str | None:
-    """Name the kernel that could not be fetched, for which an older one serves; None: none."""
+    """Name the kernel for which an older one serves, and what went wrong; None: none."""
     return _NOT_HAD.get((_PACKAGES[flavour], cache))
 
 

@@ -27,12 +27,12 @@ from taut.testbed.guest.judged import (
 )
 from taut.testbed.guest.kernel import (
     cache_folder,
-    choose_package,
     fetch_kernel,
     held_cache,
     missing_kernel,
     not_had,
     release_of,
+    settle_package,
 )
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.program import GuestChild
@@ -108,9 +108,9 @@ class VmPlacement:
         )
 
     def version(self, options: PlacementOptions) -> str | None:
-        """QEMU's, and the kernel's flavour and release."""
+        """QEMU's, and the kernel's flavour and release, which is fetched: another may serve."""
         flavour = cast(VmOptions, options).kernel
-        package = choose_package(flavour, cache_folder())
+        package = settle_package(flavour, cache_folder())
         release = "" if package is None else f" {release_of(package)}"
         return f"QEMU {qemu.qemu_version()}, kernel {flavour}{release}"
 
@@ -207,10 +207,8 @@ class Guests:
         options, cache = self._options, cache_folder()
         with held_cache(cache):
             kernel = fetch_kernel(options.kernel, cache)
-            if (newer := not_had(options.kernel, cache)) is not None:
-                self.notes.append(
-                    f"{newer} could not be fetched: the guest has the newest kernel that is kept"
-                )
+            if (why := not_had(options.kernel, cache)) is not None:
+                self.notes.append(f"the guest has the newest kernel that is kept: {why}")
             base = image.base_image(kernel, cache)
             accelerator: str = options.accelerator
             if accelerator == "auto":
