@@ -114,6 +114,28 @@ def test_the_victim_of_a_dead_injector_leaves_its_group_without_a_quota(
     assert (tmp_path / folder / "taut-inject-8" / quota).read_text() == "1000\n"
 
 
+def test_the_victims_threads_keep_their_cores(
+    tmp_path: Path, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which the kernel forgets where the group above has another cpuset (before Linux 6.2)."""
+    make(tmp_path, "unified/taut-inject-10", "proc/4711/task/4711", "proc/4711/task/4712")
+    (tmp_path / "unified/taut-inject-10/cgroup.procs").write_text("4711\n")
+    home = tmp_path / "unified/cgroup.procs"
+    before, wide = {4711: {0, 1, 2}, 4712: {1}}, {0, 1, 2}
+    bound: dict[int, set[int]] = {}
+
+    def affinity(thread: int) -> set[int]:
+        return bound.get(thread, wide if home.exists() else before[thread])
+
+    monkeypatch.setattr(os, "sched_getaffinity", affinity)
+    monkeypatch.setattr(os, "sched_setaffinity", bound.__setitem__)
+
+    remove_leftovers(places)
+
+    assert home.read_text() == "4711"
+    assert bound == {4712: {1}}
+
+
 def test_a_machine_without_tracefs_or_control_groups_has_none(tmp_path: Path) -> None:
     nowhere = tmp_path / "nowhere"
 

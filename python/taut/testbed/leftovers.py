@@ -68,7 +68,7 @@ def remove_leftovers(places: Places = Places()) -> list[str]:
     found = find_leftovers(places)
     for leftover in found:
         if _GROUP.fullmatch(leftover.path.name):
-            _empty(leftover.path)
+            _empty(leftover.path, places)
         if _PROBE.fullmatch(leftover.path.name):
             remove_groups(leftover.path.name, places.mounts)
         # The kernel removes such a folder with all that is in it.
@@ -120,7 +120,7 @@ def _groups(places: Places) -> Iterator[Leftover]:
                 yield Leftover("control group", path)
 
 
-def _empty(group: Path) -> None:
+def _empty(group: Path, places: Places) -> None:
     """Have the victim of an injector that is dead leave its group, where it has next to no time."""
     for name, unlimited in (("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")):
         if (group / name).exists():
@@ -128,8 +128,26 @@ def _empty(group: Path) -> None:
                 (group / name).write_text(unlimited)
     with suppress(OSError):
         for process in (group / "cgroup.procs").read_text().split():
+            _move(group.parent, places.processes / process / "task", process)
+
+
+def _move(group: Path, threads: Path, process: str) -> None:
+    """Put a process into a group; its threads keep their cores.
+
+    Of version 2 it gets another cpuset with it, and before Linux 6.2 the kernel forgets what each
+    thread was bound to (8f9ea86fdf99; as in dataplane/inject/cpu_group.c).
+    """
+    bound: dict[int, set[int]] = {}
+    with suppress(OSError):
+        for thread in [int(path.name) for path in threads.iterdir()]:
             with suppress(OSError):
-                (group.parent / "cgroup.procs").write_text(process)
+                bound[thread] = os.sched_getaffinity(thread)
+    with suppress(OSError):
+        (group / "cgroup.procs").write_text(process)
+    for thread, cores in bound.items():
+        with suppress(OSError):
+            if os.sched_getaffinity(thread) != cores:
+                os.sched_setaffinity(thread, cores)
 
 
 def _probes(places: Places) -> Iterator[Leftover]:
