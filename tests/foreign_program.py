@@ -11,7 +11,9 @@ from waiting import wait_for
 
 HOG = """
 import ctypes, os, time
-ctypes.CDLL(None).prctl(15, b"taut-hog", 0, 0, 0)
+kernel = ctypes.CDLL(None)
+kernel.prctl(15, b"taut-hog", 0, 0, 0)
+kernel.prctl(1, 9, 0, 0, 0)  # killed with the thread that started it
 while True:
     until = time.monotonic() + {work_s}
     while time.monotonic() < until: pass
