@@ -216,14 +216,14 @@ def _judge_figure(
     # A ratio is a difference of logarithms; everything else is the same for both scales.
     is_ratio = scale is Scale.RATIO
     there, back = (log, exp) if is_ratio else (float, float)
-    less = mean_log_ratio if is_ratio else _mean_difference
+    difference_of = mean_log_ratio if is_ratio else _mean_difference
     before, after = _by_repetition(off, value), _by_repetition(on, value)
     numbers = sorted(before.keys() | after.keys())
     values = [
         [back(fmean(map(there, of[n].values()))) if n in of else None for n in numbers]
         for of in (before, after)
     ]
-    differences = [less(before.get(n, {}), after.get(n, {})) for n in numbers]
+    differences = [difference_of(before.get(n, {}), after.get(n, {})) for n in numbers]
     claim = _claim([d for d in differences if d is not None], confidence, back)
     if claim is None:
         is_logged = is_ratio or bool(before or after)
