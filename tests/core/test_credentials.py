@@ -14,6 +14,8 @@ WITH_PASSWORD = (
     ("host=db PASSWORD=hunter2", "host=db PASSWORD=***"),
     ("sslpassword=hunter2", "sslpassword=***"),
     ("spark.authenticate.secret=hunter2", "spark.authenticate.secret=***"),
+    ("agent --password hunter2 --on 3", "agent --password *** --on 3"),
+    ("agent -x --db-Token 'hunter2 and more'", "agent -x --db-Token ***"),
     ('missing "=" after "mysql://u:hunter2@db"', 'missing "=" after "mysql://u:***@db"'),
 )
 WITHOUT = (
@@ -23,6 +25,8 @@ WITHOUT = (
     "spark://one:7077,two:7077",
     "local[*]",
     "runs/2026:11/a@b",
+    "agent --password-file /etc/agent --token",
+    "agent --token --on 3",
     "password authentication failed for user 'u'",
 )
 
@@ -56,3 +60,5 @@ def test_a_password_is_blotted_out_wherever_it_stands() -> None:
 
     assert hide_in(given) == given | {"argv": ["x", {"password=a": "password=***"}]}
     assert hide_in(("token=hunter2", True)) == ("token=***", True)
+    assert hide_in(["agent", "--password", "hunter2", "3"]) == ["agent", "--password", "***", "3"]
+    assert hide_in(["--token", "-v", "--token"]) == ["--token", "-v", "--token"]
