@@ -11,6 +11,7 @@ import pytest
 from taut.cli import main as module
 from taut.cli.main import SECTIONS, run_command
 from taut.core.errors import InterruptedRun, MissingToolError, TautError
+from taut.testbed import core_locks
 
 
 def fails_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -132,6 +133,30 @@ def test_what_a_terminal_has_no_code_for_ends_nothing(encoding: str, shown: str)
     )
 
     assert done.stdout.decode(encoding) == f"{shown}\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "cores"),
+    [
+        ("report runs/a", {2, 4}),
+        ("analyze a.pcap b.pcap", {2, 4}),
+        ("run a.toml", {2, 3, 4}),
+        ("explain --self-test", {2, 3, 4}),
+    ],
+)
+def test_what_only_reads_leaves_cores_to_who_measures(
+    words: str, cores: set[int], monkeypatch: pytest.MonkeyPatch
+):
+    mine = {2, 3, 4}
+    monkeypatch.setattr(core_locks, "_name", lambda core: f"\0test-{os.getpid()}-{core}".encode())
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(mine))
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, to: (mine.clear(), mine.update(to)))
+    monkeypatch.setattr(module, "run_command", lambda _: 0)
+
+    with core_locks.measuring_on([3]), pytest.raises(SystemExit):
+        module.main(words.split())
+
+    assert mine == cores
 
 
 HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "altair", "vl_convert", "jinja2", "pyroute2")

@@ -66,6 +66,10 @@ EXAMPLES = (
     "taut explain runs/first",
 )
 
+# They work on what was measured, some with as many processes as there are cores.
+_READERS = frozenset(SECTIONS["Understand"]) | {"analyze", "runs", "pack", "unpack"}
+_NOT_READING = frozenset({"-h", "--help", "--self-test"})
+
 _INTERRUPTED = InterruptedRun.exit_status
 
 
@@ -107,7 +111,13 @@ TAUT = LazyGroup(
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one command and end the process with its exit status."""
     _replace_what_has_no_code()
-    sys.exit(run_command(list(sys.argv[1:] if argv is None else argv)))
+    words = list(sys.argv[1:] if argv is None else argv)
+    if _READERS.intersection(words[:1]) and not _NOT_READING.intersection(words):
+        # Here, not above: `taut --help` needs none of it.
+        from taut.testbed.core_locks import leave_measured
+
+        leave_measured()
+    sys.exit(run_command(words))
 
 
 def _replace_what_has_no_code() -> None:

@@ -22,7 +22,7 @@ from taut.records.watched import Looker, is_under_way, looker_of, measured_cores
 from taut.report import cells
 from taut.report.paragraph import print_note, print_whole
 from taut.report.soak import clock_words
-from taut.testbed.core_locks import busy_cores
+from taut.testbed.core_locks import leave_measured
 
 _EVERY_S, _SHARED_EVERY_S = 2.0, 10.0
 _PATIENCE_S = 15.0
@@ -59,13 +59,10 @@ def _seconds(every: str) -> float:
 
 def _leave_measured_cores(run: Path) -> str | None:
     """Run where nothing is measured; give a warning where there is no such core."""
-    mine = os.sched_getaffinity(0)
-    # The locks last from the floor to the last trial and hold a kernel device's core, too; a
-    # network namespace of its own hides them.
-    others = mine - {*measured_cores(run), *busy_cores(mine)}
-    if others:
-        os.sched_setaffinity(0, others)
+    # The locks last from the floor to the last trial and hold a kernel device's core, too.
+    if leave_measured(measured_cores(run)):
         return None
+    mine = os.sched_getaffinity(0)
     # Where taut itself shares a core it is the generator's: what that is kept from is void.
     if of_taut := mine & taut_cores(run):
         os.sched_setaffinity(0, of_taut)

@@ -28,6 +28,20 @@ def busy_cores(cores: Iterable[int]) -> CpuSet:
     return tuple(core for core in cores if _holder(core) is not None)
 
 
+def leave_measured(also: Iterable[int] = ()) -> bool:
+    """Bind this process to cores that no measurement holds; False, and nothing done: none is free.
+
+    `also` are cores known to be measured on, whose lock may be in a network namespace of its own.
+    """
+    mine = os.sched_getaffinity(0)
+    held = {*also, *busy_cores(mine)} & mine
+    if held == mine:
+        return False
+    if held:
+        os.sched_setaffinity(0, mine - held)
+    return True
+
+
 def refuse_others(cores: Iterable[int], advice: str = "wait for its end") -> None:
     """InputError: another process, of any user, measures on one of the cores of this host.
 
