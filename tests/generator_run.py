@@ -188,7 +188,7 @@ def _series(own: np.ndarray, n_flows: int) -> dict[str, dict[tuple[int, int, int
 
 
 def _jitter(matched: np.ndarray, service: np.ndarray, n_flows: int) -> dict:
-    """RFC 4689, between packets sent one after the other in a flow, in whatever order they came."""
+    """|IPDV|: between packets sent one after the other in a flow, in whatever order they came."""
     values, flags = [], []
     for flow in range(n_flows):
         own = np.flatnonzero(matched["flow"] == flow)

@@ -242,7 +242,7 @@ static void follow_reordered(
 	}
 }
 
-// RFC 4737 order and RFC 4689 jitter: between packets sent one after the other in a flow, in
+// RFC 4737 order and jitter as |IPDV|: between packets sent one after the other in a flow, in
 // whatever order they came; void or cold when either packet is.
 static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t flow_index,
 	uint64_t latency_ticks, uint16_t flags)

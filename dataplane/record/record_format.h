@@ -219,7 +219,7 @@ struct packet_block {
 enum histogram_series {
 	SERIES_SERVICE = 0, // received - sent
 	SERIES_INTENT = 1, // received - due
-	SERIES_JITTER = 2, // RFC 4689: |difference of successive latencies| in a flow
+	SERIES_JITTER = 2, // |IPDV|: |difference of successive latencies| in a flow
 	SERIES_DEPARTURE_ERROR = 3, // sent - due
 	SERIES_INTER_DEPARTURE = 4, // sent - previous sent
 	SERIES_ARRIVAL_WINDOW = 5,

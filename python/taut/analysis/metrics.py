@@ -28,12 +28,13 @@ _OURS: tuple[Metric, ...] = (
         ),
         series="intent",
     ),
-    # Jitter after RFC 4689 3.2.5.
+    # Jitter as |IPDV|; RFC 4689 3.2.5 takes packets in the order received, and across losses.
     Metric(
         name="jitter",
         unit="ns",
         definition="absolute difference of the latencies of two successive packets of a flow; "
-        "undefined across a lost packet (RFC 4689 3.2.5); of captures, whatever their flow",
+        "in the order sent and not across a lost packet (|IPDV|: that of RFC 4689 3.2.5 where "
+        "nothing is lost or reordered); of captures, whatever their flow",
         sql=distribution_sql("ABS(latency_ns - previous_latency_ns)", "is_pair", table="in_flow"),
         series="jitter",
     ),

@@ -110,7 +110,8 @@ def _analysed(
     write_or_remove(trial.path / BLOCKS, blocks)
     write_or_remove(trial.path / WORST, slowest)
     write_or_remove(trial.path / INTERRUPTS, count_interrupts(trial.path, trial.meta.trace))
-    jitter = "RFC 4689" if trial.meta.capture is None else DEFINITIONS["jitter"]
+    of_jitter = "RFC 4689 3.2.5, in the order sent and not across a loss (|IPDV|)"
+    jitter = of_jitter if trial.meta.capture is None else DEFINITIONS["jitter"]
     figures = _figures(generator, measured, blocks, jitter)
     latency = figures.metrics.latency()
     if measured.counts is not None and latency.p50_ns is not None:

@@ -25,7 +25,7 @@ class Figures:
     )
     max_ns: int | None = field(default=None, metadata=key("max"))
     definition: str | None = field(default=None, metadata=LEFT_OUT)
-    """What defines the metric: "RFC 4689", or words."""
+    """What defines the metric: in words."""
 
     @property
     def p50_ns(self) -> int | None:
