@@ -9,6 +9,7 @@ from made_packets import COLD, UNSENT, extra, packet
 from made_trace import (
     FLUSH,
     HOG,
+    OTHER_CORE,
     POLLER,
     PREEMPTED,
     MadeTrace,
@@ -185,6 +186,25 @@ def test_lost_events_are_never_hardware(tmp_path):
 
     assert {total.cause for total in found.causes} == {"trace-lost"}
     assert as_document(found).shares["trace_lost"] == 1.0
+
+
+@pytest.mark.parametrize(("lost", "cause"), [(False, "smi"), (True, "hypervisor-or-hardware")])
+def test_a_core_whose_events_were_lost_is_not_one_that_stood_still(tmp_path, lost, cause):
+    start, end = 10 * MS + 15, 10 * MS + 200_000
+    rows = held(normal(3_000), start, end)
+    trace = MadeTrace().vector(1, 2)
+    if lost:
+        trace.add(9 * MS, "lost", 1_000, 11 * MS, thread=0, cpu=OTHER_CORE)
+    gaps = [(start, end, "forwarder"), (start + 20_000, end - 20_000, "generator")]
+    # The firmware's counter moved once, and a longer gap can have been that.
+    rows = held(rows, 20 * MS + 15, 20 * MS + 300_000)
+    gaps.append((20 * MS + 15, 20 * MS + 300_000, "forwarder"))
+    counters = {name: {"smi": {"0": n, "1": n}} for name, n in (("before", 5), ("after", 6))}
+
+    trial = write_trial(tmp_path, rows, gaps, trace, counters=counters)
+    found = explain_trial(trial, Options(over="50us", is_guest=False))
+
+    assert {s.cause for s in found.worst if s.first_seq <= 1_001} == {cause}
 
 
 def test_of_a_tail_trace_packets_where_nothing_was_kept_are_unknown_and_say_so(tmp_path):

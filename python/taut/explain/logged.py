@@ -217,6 +217,6 @@ def _with_others(
 
 
 def _is_empty(spans: Spans, shares: Shares) -> Mask:
-    empty = ~spans.is_unseen
+    empty = ~(spans.is_unseen | spans.is_lost)
     empty[shares.gap] = False
     return empty
