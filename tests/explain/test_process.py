@@ -222,6 +222,15 @@ def test_logged_gaps_without_packets_have_their_verdicts_and_senders():
     assert found.calls == (1, 1)
 
 
+def test_who_had_a_gap_by_another_cause_did_not_take_it():
+    trace = MadeTrace().vector(0, 100).vector(MS, MS + 60_000)
+    trace.switch(MS + 60_200, POLLER, HOG).switch(MS + 100_000, HOG, POLLER)
+
+    found = explain_events(trace.vector(2 * MS, 2 * MS + 100).events(), CORE, POLLER, notes())
+
+    assert [(total.cause, dict(total.by)) for total in found.gap_totals] == [("timer", {})]
+
+
 @pytest.mark.parametrize("cores", [[0], []])
 def test_gaps_of_a_core_that_was_not_traced_are_unknown(cores):
     trace = MadeTrace().vector(1_000, 8_000, cpu=OTHER_CORE)

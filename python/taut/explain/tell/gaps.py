@@ -101,7 +101,8 @@ def _taken_by(verdicts: GapVerdicts, cause: int) -> dict[int, int]:
     if not len(segments.span):
         return {}
     by = segments.visit_by[segments.visit]
-    own = (verdicts.cause[segments.span] == cause) & (by >= 0)
+    # What another cause had of such a gap is not this one's.
+    own = (verdicts.cause[segments.span] == cause) & (segments.cause == cause) & (by >= 0)
     threads, index = np.unique(by[own], return_inverse=True)
     total = np.zeros(len(threads), np.int64)
     np.add.at(total, index, segments.length_ns[own])
