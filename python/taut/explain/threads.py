@@ -255,8 +255,8 @@ def _loops_of_device(
     """Give the loops that packets pass, with what a packet may cost, and what is to be said of it.
 
     A log calls an iteration a gap that takes more than the port's usual time for each packet. If
-    most packets were handled in such iterations, that is their cost: a slow network function is no
-    stall.
+    nine packets in ten were handled in such iterations, that is their cost: a slow network function
+    is no stall. Where more were within what the log allows, a packet costs no more than that.
     """
     dut, cores = document.dut, document.cores or CoresOfTrial()
     found, words = [], []
@@ -271,7 +271,7 @@ def _loops_of_device(
         handled = sum(port.rx or 0 for port in stats.ports or ())
         in_gaps = gaps.handled.get(hop.name, Handled())
         usual_ns = in_gaps.per_packet_ns
-        if 0 < handled < 2 * in_gaps.n and usual_ns > expected_ns:
+        if 0 < 9 * handled < 10 * in_gaps.n and usual_ns > expected_ns:
             who = hop.name if dut.hops else "the device"
             words.append(
                 f"{who} needs {format_ns(usual_ns)} a packet, its log expects "

@@ -90,6 +90,25 @@ def test_a_slow_network_function_is_work_and_no_hardware(tmp_path, log, expected
     assert any(said in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("handled", "cause"), [(3_500, "queueing"), (5_800, "hypervisor-or-hardware")]
+)
+def test_packets_that_were_often_quick_grant_nobody_slow_ones(tmp_path, handled, cause):
+    # The vCPU is away for 70 % of the time; half of the packets come while it is there.
+    rows, gaps = normal(3_200), []
+    for at in range(50):
+        start = at * 640_000 + 15
+        gaps.append((start, start + 450_000, "forwarder", 64))
+        held(rows, start, start + 450_000)
+    stats = {"gaps": {"per_packet_ns": 250}, "ports": [{"rx": handled}, {"rx": 0}]}
+    dut = {"driver": "taut_forward", "options": {}, "stats": stats}
+
+    trial = write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="100us", is_guest=True))
+
+    assert set(found.gaps["cause"].to_pylist()) == {cause}
+
+
 def over_kernel_ports(tmp_path, work_ns):
     """Nothing recorded for 366 us, then 32 packets in 72 us; the log allows 10 us a packet."""
     start, end = 20 * MS, 20 * MS + 438_000
