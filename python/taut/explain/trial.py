@@ -9,8 +9,6 @@ import numpy as np
 
 from taut.core.errors import InputError
 from taut.core.timings import stage
-from taut.explain import causes
-from taut.explain.causes import NUMBER
 from taut.explain.guest import inside_of, words_of_guest
 from taut.explain.judge.blame import blame_packets
 from taut.explain.judge.device import Kind, hides_stalls, holds_of, lacks
@@ -73,10 +71,9 @@ def explain_trial(trial: Path, options: Options = Options()) -> Explanation:  # 
     blame = blame_packets(
         tail,
         normal,
-        None if device is None else device.spans,
+        device,
         threads.generator.spans,
         holds,
-        None if device is None else device.cause == NUMBER[causes.QUEUEING],
         has_device=threads.kind is not Kind.NONE,
         ring=ring_of(document.dut.link, sent.gaps),
         silences=_silences(threads, document, passages, tail, normal),

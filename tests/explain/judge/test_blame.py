@@ -12,6 +12,7 @@ from taut.records.documents.trial import Dut, DutStats, Holds
 
 MS = 1_000_000
 TRACE = MadeTrace().vector(1, 2)
+BESIDE = (("before", 0), ("after", 1))
 
 
 def causes_of(trial, over="p99.9"):
@@ -107,6 +108,34 @@ def test_packets_that_were_often_quick_grant_nobody_slow_ones(tmp_path, handled,
     found = explain_trial(trial, Options(over="100us", is_guest=True))
 
     assert set(found.gaps["cause"].to_pylist()) == {cause}
+
+
+@pytest.mark.parametrize(
+    ("hog_ns", "cause", "grade", "told"),
+    [
+        (9_000, "hypervisor-or-hardware", "C", "several causes took 57 µs together, most of it"),
+        (70_000, "preemption", "A", "late: core 1 was taken for 69.4 µs by another thread"),
+    ],
+)
+def test_of_several_gaps_the_cause_with_most_is_blamed(tmp_path, hog_ns, cause, grade, told):
+    # Six times 8 us of nothing, then a thread.
+    rows, trace = normal(3_000), MadeTrace().vector(1, 2)
+    start = rows[1_000]["sent_ns"] + 1_000
+    gaps = [(at, at + 8_000, "forwarder") for at in range(start, start + 60_000, 10_000)]
+    at = start + 60_000
+    gaps.append((at, at + hog_ns, "forwarder"))
+    trace.switch(at + 200, POLLER, HOG).switch(at + hog_ns - 200, HOG, POLLER)
+    rows = held(rows, start - 1_000, start - 1_000 + max(100_000, hog_ns + 60_000))
+    moved = {name: {"threads": {str(POLLER): {"nonvoluntary": n}}} for name, n in BESIDE}
+
+    trial = write_trial(tmp_path, rows, gaps, trace, counters=moved)
+    found = explain_trial(trial, Options(over="90us", is_guest=True))
+
+    [story] = found.worst
+    assert (story.cause, story.grade) == (cause, grade)
+    assert told in story.line
+    several = "one cause that is half of the lateness: several came together"
+    assert (several in story.missing) == (grade == "C")
 
 
 def over_kernel_ports(tmp_path, work_ns):

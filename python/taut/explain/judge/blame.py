@@ -1,8 +1,9 @@
 """What made each packet of the tail late: its own stall, the queue behind one, or something else.
 
-A stall is a gap of the device's thread that covers half of a packet's excess or more. A packet sent
-while another late one is still in the device waits behind it and inherits its cause. That ends when
-three times the stall's length has passed: a queue that lasts longer is due to load.
+A packet is stalled where gaps of the device's thread cover half of its excess or more; of several
+causes the one that covers most is blamed. A packet sent while another late one is still in the
+device waits behind it and inherits its cause. That ends when three times the stall's length has
+passed: a queue that lasts longer is due to load.
 """
 
 from dataclasses import dataclass
@@ -11,9 +12,12 @@ from enum import IntEnum
 import numpy as np
 
 from taut.core.timings import stage
+from taut.explain import causes
 from taut.explain.arrays import Ints, Mask, at_or, last_marked
+from taut.explain.causes import NUMBER
 from taut.explain.judge.cover import covered_by
 from taut.explain.judge.held import ReceiveRing, held_back, stood_still_ns
+from taut.explain.judge.one_line import OneLine
 from taut.explain.read.packets import Normal, Tail
 from taut.explain.read.spans import Spans, Stretches
 from taut.records.documents.trial import Holds
@@ -43,23 +47,44 @@ class Blame:
     gap: Ints  # index of the gap blamed: the device's, or the generator's for MEASURER; -1: none
     covered_ns: Ints  # what gaps of that thread (on a floor, the generator's) cover of its window
     island: Ints  # packets in a row of one direction, all late or lost
+    is_combined: Mask  # only several causes together cover half of what made it late
     n_vetoed: int = 0  # packets that were out before the stall ended that covers them
 
 
 @dataclass(frozen=True)
+class _Covered:
+    """What gaps of the device's thread cover of each packet's way, in ns; no gap is -1."""
+
+    total_ns: Ints  # its stalls
+    longest: Ints  # of these the gap that covers most
+    cause_ns: Ints  # those of the cause that covers most
+    gap: Ints  # of these the gap that covers most
+    working_ns: Ints  # gaps that are full of its own packets: they stall nobody
+
+
+@dataclass(frozen=True)
 class _Device:
-    """The gaps of the device's thread: its stalls, and iterations full of packets."""
+    """The gaps of the device's thread, and the cause of each."""
 
     spans: Spans | None
-    is_work: Mask | None
+    cause: Ints
 
-    def cover(self, tail: Tail, work: bool) -> tuple[Ints, Ints]:
-        """Give the ns of each packet's way that such gaps cover, and which gap covers most."""
-        spans = self.spans
-        if spans is None or self.is_work is None:
-            return covered_by(None if work else spans, tail.sent_ns, tail.received_ns, tail.is_late)
-        rows = np.flatnonzero(self.is_work == work)
-        covered, gap = covered_by(spans.take(rows), tail.sent_ns, tail.received_ns, tail.is_late)
+    def cover(self, tail: Tail) -> _Covered:
+        """Sum what the gaps cover, by cause."""
+        work = NUMBER[causes.QUEUEING]
+        working, _ = self._cover(tail, self.cause == work)
+        total, longest = self._cover(tail, self.cause != work)
+        most, gap = np.zeros(len(tail), np.int64), np.full(len(tail), -1)
+        for cause in np.setdiff1d(self.cause, [work]).tolist():
+            covered, its = self._cover(tail, self.cause == cause)
+            gap = np.where(covered > most, its, gap)
+            most = np.maximum(covered, most)
+        return _Covered(total, longest, most, gap, working)
+
+    def _cover(self, tail: Tail, chosen: Mask) -> tuple[Ints, Ints]:
+        rows = np.flatnonzero(chosen)
+        spans = None if self.spans is None else self.spans.take(rows)
+        covered, gap = covered_by(spans, tail.sent_ns, tail.received_ns, tail.is_late)
         return covered, at_or(rows, gap, -1)
 
     def outlasts(self, tail: Tail, gap: Ints) -> Mask:
@@ -79,27 +104,27 @@ class _Device:
 def blame_packets(
     tail: Tail,
     normal: Normal,
-    device: Spans | None,
+    line: OneLine | None,
     generator: Spans,
     holds: Holds | None,
-    is_work: Mask | None,
     has_device: bool,
     ring: ReceiveRing | None,
     silences: Stretches | None,
 ) -> Blame:
     """Tie every packet to a gap, or to what else made it late.
 
-    `is_work` marks gaps of the device that its own packets explain: they stall nobody. Without a
-    device only the generator handles a packet. `ring` is as in held.py. `silences` are times
-    without a packet back or a log: who waits for one of them to end is in no queue.
+    `line` has the gaps of the device; None: there are none. Without a device only the generator
+    handles a packet. `ring` is as in held.py. `silences` are times without a packet back or a log:
+    who waits for one of them to end is in no queue.
     """
+    device = None if line is None else line.spans
     island = _islands(tail)
     stood, bound = _batched_for(tail, normal, generator, holds)
     needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
-    gaps = _Device(device, is_work)
-    covered, gap = gaps.cover(tail, work=False)
-    working, _ = gaps.cover(tail, work=True)
+    gaps = _Device(device, np.empty(0, np.int64) if line is None else line.cause)
+    of_device = gaps.cover(tail)
+    covered, gap, working = of_device.total_ns, of_device.gap, of_device.working_ns
     by_measurer, its_gap = _by_measurer(tail, generator, has_device)
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
@@ -108,7 +133,7 @@ def blame_packets(
     kept, kept_by = held_back(tail, generator, needed, stood, ring)
     kept &= ~is_batched & ~measured & ~stalled
     until = np.maximum(
-        _drained(device, np.where(stalled, gap, -1), normal),
+        _drained(device, np.where(stalled, of_device.longest, -1), normal),
         _drained(generator, np.where(measured, its_gap, -1), normal),
     )
     root = _roots(tail, island, stalled | measured, until)
@@ -133,9 +158,11 @@ def blame_packets(
     gap = np.where(measured, its_gap, np.where(stalled, gap, np.where(kept, kept_by, -1)))
     gap = np.where(inherits, gap[from_root], gap)
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
+    combined = stalled & (2 * of_device.cause_ns < needed)
+    combined |= inherits & combined[from_root]
     relation, gap = _neighbours(tail, island, relation, gap, device, generator)
     covered = np.where(measured | (not has_device), by_measurer, np.where(vetoed, 0, covered))
-    return Blame(relation, gap, covered, island, int(np.count_nonzero(vetoed & ~kept)))
+    return Blame(relation, gap, covered, island, combined, int(np.count_nonzero(vetoed & ~kept)))
 
 
 def _batched_for(

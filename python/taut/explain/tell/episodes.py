@@ -14,7 +14,7 @@ from taut.explain.arrays import Ints
 from taut.explain.causes import CAUSES, NUMBER
 from taut.explain.judge.blame import Blame, Relation
 from taut.explain.judge.one_line import OneLine
-from taut.explain.judge.verdicts import LETTERS, B, D
+from taut.explain.judge.verdicts import LETTERS, B, C, D
 from taut.explain.read.packets import NEVER, Normal, Tail
 from taut.explain.tell.gaps import cause_of_gap
 from taut.explain.tell.result import CauseTotal
@@ -61,6 +61,7 @@ def judge_packets(tail: Tail, blame: Blame, normal: Normal, device: OneLine | No
     if device is not None:
         of_device = blame.relation <= Relation.QUEUED_BEHIND
         cause, grade = cause_of_gap(device, np.where(of_device, blame.gap, -1))
+        grade = np.where(blame.is_combined, np.maximum(grade, C), grade)
     for relation, (row, letter) in _OF_RELATION.items():
         related = blame.relation == relation
         cause[related], grade[related] = NUMBER[row], letter

@@ -64,6 +64,8 @@ def _tell(
         missing = tuple(_missing(cause, device, dark, lacked))
         if any(NO_GAP in words for words in missing):
             missing = _beside(judged, worst, device, generator) or missing
+    if judged.blame.is_combined[worst]:
+        missing = (*missing, "one cause that is half of the lateness: several came together")
     grade = LETTERS[int(judged.grade[rows].max())]
     story = EpisodeStory(
         direction=int(tail.direction[rows.start]),
@@ -146,6 +148,8 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause, gap: GapStory | None)
     if judged.blame.relation[packet] == Relation.HELD_BACK:
         return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
+    if judged.blame.is_combined[packet]:
+        return f"several causes took {format_ns(covered)} together, most of it this one"
     if cause is causes.UNKNOWN and covered and gap is None:
         return f"nothing recorded says why; gaps cover only {format_ns(covered)}"
     return ""
