@@ -13,6 +13,7 @@ from taut.explain.arrays import BEFORE_ALL, Ints, Mask, Numbers, at_or, interval
 from taut.explain.read.events import KIND, LOW, Events, high, low
 from taut.explain.read.names import SOFTIRQS, Names
 from taut.explain.walk.running import ORDINARY
+from taut.testbed.cleanup import LINK_PREFIX
 
 NET_RX = SOFTIRQS.index("NET_RX")
 
@@ -164,11 +165,14 @@ def _priorities(events: Events, threads: Ints) -> Ints:
 
 
 def network_threads(names: Names, core: int) -> Numbers:
-    """The kernel's threads that carry packets on a core: ksoftirqd, and those of NAPI."""
+    """The threads that carry a run's packets on a core: ksoftirqd, and the NAPI ones of its links.
+
+    Another network card's NAPI thread may have the core, too: to the run it is somebody else.
+    """
     found = [
         thread
         for thread, name in names.notes.threads.items()
-        if name == f"ksoftirqd/{core}" or name.startswith("napi/")
+        if name == f"ksoftirqd/{core}" or name.startswith(f"napi/{LINK_PREFIX}")
     ]
     return np.array(found, np.uint64)
 
