@@ -72,6 +72,54 @@ def test_the_same_on_the_generator_is_the_measurer(tmp_path):
     assert found.gaps["because"].to_pylist() == ["hypervisor-or-hardware"]
 
 
+@pytest.mark.parametrize(
+    ("link", "watched", "missing", "grade"),
+    [
+        ("veth", [POLLER], [], "C"),
+        ("veth", [], [], "D"),  # it was started again
+        ("xdp", [POLLER], [{"event": "raw_syscalls/sys_enter", "costs": "calls"}], "D"),
+        ("memif", [], [], "C"),  # it makes none
+    ],
+)
+def test_a_call_of_a_device_that_was_not_recorded_is_not_excluded(
+    tmp_path, link, watched, missing, grade
+):
+    start, end = 10 * MS + 15, 10 * MS + 200_000
+    rows = held(normal(3_000), start, end)
+    dut = {"driver": "taut_forward", "options": {}, "link": link}
+    before = {"threads": {str(thread): {} for thread in watched}}
+    traced = {"counters": {"before": before, "after": {}}, "missing": missing}
+    # A second gap shows who polls there.
+    gaps = [(1_000_000, 1_009_000, "forwarder"), (start, end, "forwarder")]
+    trace = MadeTrace().vector(1_001_000, 1_008_000)
+
+    trial = write_trial(tmp_path, rows, gaps, trace, meta={"dut": dut}, **traced)
+    story = only_episode(explain_trial(trial, Options(over="20us", is_guest=False)))
+
+    assert (story.cause, story.grade) == ("hypervisor-or-hardware", grade)
+
+
+@pytest.mark.parametrize(("link", "grade"), [("memif", "C"), ("veth", "D")])
+def test_a_call_of_the_generator_that_was_not_recorded_is_not_excluded(tmp_path, link, grade):
+    # The generator starts after the trace: its calls are in no trace, and over memif it makes none.
+    start, end = 10 * MS + 500, 15 * MS
+    dut = {"driver": "taut_forward", "options": {}, "link": link}
+
+    trial = write_trial(
+        tmp_path,
+        paused(normal(3_000), start, end),
+        [(start, end, "generator")],
+        MadeTrace().vector(1, 2),
+        meta={"dut": dut},
+    )
+    story = only_episode(explain_trial(trial, Options(over="20us", is_guest=False)))
+
+    assert (story.cause, story.gap.cause) == ("measurer", "hypervisor-or-hardware")
+    assert story.gap.grade == grade
+    not_recorded = "its own system calls and page faults: they were not recorded"
+    assert (f"a guess; missing: {not_recorded}" in story.line) == (link == "veth")
+
+
 def test_a_gap_of_the_generator_that_passed_while_the_packet_was_inside_blames_nobody(tmp_path):
     rows = normal(3_000)
     rows[1_000]["received_ns"] += 50_000

@@ -76,6 +76,8 @@ class Role:
     """The threads it can be; empty: any that runs on its core."""
     inside: Inside | None = None
     """Of a program in a guest, whose thread here is a virtual CPU; None: of any other."""
+    makes_calls: bool = False
+    """Whether its packets go through system calls."""
 
 
 class _Seen:
@@ -199,7 +201,10 @@ def _judge(
 
 def _facts(trace: Trace, role: Role, thread: int | None, recorded: Mapping[str, int]) -> Facts:
     core, is_guest = role.head.core, trace.is_guest
-    return facts_from(recorded, trace.notes, core, thread, is_guest, role.is_traced)
+    notes = trace.notes
+    facts = facts_from(recorded, notes, core, thread, is_guest, role.is_traced)
+    are_recorded = thread in notes.watched and not notes.lacks("raw_syscalls/")
+    return replace(facts, hides_calls=role.makes_calls and not are_recorded)
 
 
 def _with_others(

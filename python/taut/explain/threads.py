@@ -45,6 +45,7 @@ from taut.records.convert import GAP_SCHEMA
 from taut.records.documents.explanation import VetoCounts
 from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.trial import CoresOfTrial, Dut, DutStats, Hop, TrialDocument
+from taut.testbed.links import LINKS
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,9 @@ def judge_threads(
         # While one hop stands still, the others let out what had passed it.
         passages = replace(passages, link="")
     roles = [_role(trace, loop, passages, n_held) for loop in loops if loop.core is not None]
+    link = LINKS.get(document.dut.link or "")
+    if link is not None and link.crosses_kernel:
+        roles = [replace(role, makes_calls=True) for role in roles]
     if not roles:
         raise InputError("trial.json: no cores; it does not say which core the generator had")
     logged = judge_logged(trace, roles, tail, options)

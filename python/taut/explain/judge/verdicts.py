@@ -217,7 +217,7 @@ def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Int
     if not facts.is_traced or facts.lacks:
         return np.full(n, NUMBER[causes.UNKNOWN]), np.full(n, D)
     cause = np.full(n, NUMBER[causes.HYPERVISOR_OR_HARDWARE])
-    grade = np.full(n, C)
+    grade = np.full(n, D if facts.hides_calls else C)
     cause[marks.frequency], grade[marks.frequency] = NUMBER[causes.FREQUENCY], D
     firmware = _firmware(spans, left & ~marks.machine_check & ~marks.unseen, facts, marks)
     cause[firmware] = NUMBER[causes.SMI]
@@ -254,6 +254,8 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
     if cause is causes.UNKNOWN and int(verdicts.visit[gap]) < 0:
         words += _missing_events(facts, was_skipped=verdicts.spans.was_skipped(gap))
     if cause is causes.HYPERVISOR_OR_HARDWARE:
+        if facts.hides_calls:
+            words.append("its own system calls and page faults: they were not recorded")
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
     if cause is causes.SMI:
         words.append("when the firmware was called: its counter says at most how often")

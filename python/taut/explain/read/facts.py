@@ -35,6 +35,7 @@ class Facts:
     is_traced: bool = True
     lacks: tuple[str, ...] = ()  # events without which an empty gap proves nothing
     is_partial: bool = False  # only slow packets were recorded
+    hides_calls: bool = False  # it makes system calls, and they were not recorded
 
     @property
     def agreeing(self) -> frozenset[str]:
