@@ -61,6 +61,9 @@ def together(each: Iterable[Facts]) -> Facts:
 
 # Without these events an interrupt or a switch is not seen, and its gap looks empty.
 _ESSENTIAL = ("irq/irq_handler_entry", "irq_vectors/local_timer_entry", "sched/sched_switch")
+# arch/x86/kernel/cpu/mshyperv.c: neither its timer nor what its devices call has a tracepoint.
+_HYPERV_TIMER = "interrupts:HVS"
+_HYPERV_LACKS = "events of Hyper-V's interrupts (HVS, HYP in /proc/interrupts): it has none"
 
 
 def facts_of(
@@ -98,6 +101,8 @@ def facts_from(
         if by is not None:
             counted[cause.id] = Counted(recorded[cause.id], by)
     lacks = tuple(e for e in _ESSENTIAL if any(e == missing for missing, _ in notes.missing))
+    if moved.by(_HYPERV_TIMER):
+        lacks = (*lacks, _HYPERV_LACKS)
     return Facts(
         counted,
         throttled_ns(notes, thread),
