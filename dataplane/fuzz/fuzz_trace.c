@@ -10,6 +10,7 @@ enum { PAGE_BYTES = 4096, WATCHED = 2, PID_OFFSET = 4 };
 
 #define COMMON                                                                                     \
 	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"            \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 // Of each way to read an event one: a name in it, two threads, a mask of cores.

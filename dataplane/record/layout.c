@@ -281,6 +281,11 @@ static const struct constant event_kind[] = {
 	CONSTANT(EVENT_IPI_SEND_FOR),
 };
 
+static const struct constant sent_by[] = {
+	CONSTANT(SENT_BY_INTERRUPT),
+	CONSTANT(SENT_BY_SOFTIRQ),
+};
+
 static const struct constant event_vector[] = {
 	CONSTANT(VECTOR_LOCAL_TIMER),
 	CONSTANT(VECTOR_RESCHEDULE),
@@ -304,6 +309,7 @@ static const struct enumeration enumerations[] = {
 	ENUMERATION(frame_flag, frame_flag),
 	ENUMERATION(event_kind, event_kind),
 	ENUMERATION(event_vector, event_vector),
+	ENUMERATION(sent_by, sent_by),
 };
 
 static_assert(sizeof(histogram_series) / sizeof(histogram_series[0]) == N_SERIES,

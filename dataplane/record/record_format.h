@@ -108,11 +108,17 @@ enum stamp_event {
 // One event of the kernel, or a span in which events were lost or not kept.
 struct event_record {
 	uint64_t tsc;
-	uint32_t thread; // that ran when it happened
+	uint32_t thread; // that ran when it happened; of a sending (CALL_QUEUE, IPI_SEND_FOR) that
+			 // was not its own doing: SENT_BY_INTERRUPT or SENT_BY_SOFTIRQ
 	uint16_t cpu; // where it happened
 	uint16_t kind; // enum event_kind
 	uint64_t
 		args[2]; // by kind, below; addresses have their names in trace.json beside the file
+};
+
+enum sent_by {
+	SENT_BY_INTERRUPT = -1,
+	SENT_BY_SOFTIRQ = -2,
 };
 
 // After each kind: args[0], args[1]. An ENTRY has its EXIT on the same CPU, unless events were

@@ -32,7 +32,7 @@ struct decoder {
 	struct decoder_event events[DECODER_EVENTS_MAX];
 	size_t n_events;
 	uint8_t by_id[UINT16_MAX + 1]; // index + 1 of events; 0: not ours
-	struct field_place pid;
+	struct field_place pid, flags;
 	cpu_set_t watched;
 	struct trace_names *names;
 };
@@ -86,6 +86,11 @@ static bool place(const struct trace_format *format, const char *name, struct de
 	return true;
 }
 
+static bool is_sending(enum event_kind kind)
+{
+	return kind == EVENT_CALL_QUEUE || kind == EVENT_IPI_SEND_FOR;
+}
+
 int decoder_add(struct decoder *decoder, const struct event_row *row, const char *format_text)
 {
 	struct trace_format format;
@@ -101,6 +106,8 @@ int decoder_add(struct decoder *decoder, const struct event_row *row, const char
 	}
 	is_whole &= place(&format, row->target, &event, &event.target);
 	is_whole &= place(&format, "common_pid", &event, &decoder->pid);
+	is_whole &= place(
+		&format, is_sending(row->kind) ? "common_flags" : NULL, &event, &decoder->flags);
 	is_whole &= place(&format, names->thread, &event, &event.thread);
 	is_whole &= place(&format, names->comm, &event, &event.comm);
 	is_whole &= place(&format, names->other_thread, &event, &event.other_thread);
@@ -230,6 +237,17 @@ static int target_of(const struct decoder *decoder, const struct decoder_event *
 	return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &decoder->watched) ? (int)cpu : -1;
 }
 
+// Who has the core is not who sends where an interrupt or a softirq runs on top of it. Bits of
+// common_flags: include/linux/trace_events.h (enum trace_flag_type); these have never changed.
+static uint32_t sender_of(uint32_t thread, uint64_t flags)
+{
+	enum { IN_HARDIRQ = 0x08, IN_SOFTIRQ = 0x10, IN_NMI = 0x40 };
+
+	if ((flags & (IN_HARDIRQ | IN_NMI)) != 0)
+		return (uint32_t)SENT_BY_INTERRUPT;
+	return (flags & IN_SOFTIRQ) != 0 ? (uint32_t)SENT_BY_SOFTIRQ : thread;
+}
+
 bool decoder_record(const struct decoder *decoder, const uint8_t *data, uint32_t len, uint16_t cpu,
 	uint64_t stamp, struct event_record *out)
 {
@@ -250,6 +268,8 @@ bool decoder_record(const struct decoder *decoder, const uint8_t *data, uint32_t
 		.cpu = cpu,
 		.kind = (uint16_t)row->kind,
 	};
+	if (is_sending(row->kind))
+		out->thread = sender_of(out->thread, number(data, decoder->flags));
 	for (int i = 0; i < 2; i++)
 		out->args[i] = argument(data, &row->args[i], event->low[i], event->high[i]);
 	if (row->target != NULL) {

@@ -14,6 +14,7 @@
 #define COMMON                                                                                     \
 	"format:\n"                                                                                \
 	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 static const char wakeup_format[] = "name: sched_wakeup\nID: 373\n" COMMON
@@ -270,6 +271,33 @@ static void an_ipi_without_a_callback_is_known_as_one(void **state)
 	assert_null(name_map_find(&env->names.addresses, 0));
 }
 
+static void what_an_interrupt_sends_is_not_the_interrupted_threads_doing(void **state)
+{
+	static const struct {
+		uint8_t flags;
+		uint32_t thread;
+	} sendings[] = {
+		{0x00, 10},
+		{0x01 | 0x04, 10}, // interrupts off, to be rescheduled
+		{0x08, (uint32_t)SENT_BY_INTERRUPT},
+		{0x40, (uint32_t)SENT_BY_INTERRUPT},
+		{0x10, (uint32_t)SENT_BY_SOFTIRQ},
+		{0x08 | 0x10, (uint32_t)SENT_BY_INTERRUPT},
+	};
+	struct env *env = *state;
+	struct event_record record;
+	uint8_t data[32];
+
+	add(env, "ipi/ipi_send_cpu", cpu_format);
+	for (size_t i = 0; i < sizeof(sendings) / sizeof(*sendings); i++) {
+		start(data, sizeof(data), 354, 10);
+		put(data, 2, sendings[i].flags, 1);
+		put(data, 8, 9, 4);
+		assert_true(decoder_record(env->decoder, data, sizeof(data), 0, 5, &record));
+		assert_true(record.thread == sendings[i].thread);
+	}
+}
+
 static void a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event(void **state)
 {
 	struct env *env = *state;
@@ -372,6 +400,7 @@ int main(void)
 		ENV_TEST(a_wakeup_packs_core_and_priority),
 		ENV_TEST(an_ipi_to_a_mask_is_one_to_the_first_watched_core),
 		ENV_TEST(an_ipi_without_a_callback_is_known_as_one),
+		ENV_TEST(what_an_interrupt_sends_is_not_the_interrupted_threads_doing),
 		ENV_TEST(a_kernel_that_does_not_say_what_an_ipi_is_for_has_no_such_event),
 		ENV_TEST(a_change_of_frequency_is_of_the_core_it_changes),
 		ENV_TEST(a_negative_result_stays_negative),

@@ -39,6 +39,7 @@ def test_sizes_and_offsets_agree(printed: dict[str, Any], name: str) -> None:
             "EVENT_",
             {name.upper(): i for i, name in enumerate(layout.EVENT_KINDS) if name},
         ),
+        ("sent_by", "SENT_BY_", {one.name: one.value for one in layout.SentBy}),
         ("event_vector", "VECTOR_", {n.upper(): i for i, n in enumerate(layout.EVENT_VECTORS)}),
     ],
 )

@@ -120,6 +120,13 @@ class EventKind(IntEnum):
     IPI_SEND_FOR = 29
 
 
+class SentBy(IntEnum):
+    """In place of a thread (unsigned there), of a sending that was not its own doing."""
+
+    INTERRUPT = -1
+    SOFTIRQ = -2
+
+
 class EventVector(IntEnum):
     """Interrupts of the processor, in the arguments of VECTOR_ENTRY and VECTOR_EXIT."""
 

@@ -26,6 +26,7 @@ from taut.explain.read.senders import join_senders
 from taut.explain.walk.contexts import Watched
 from taut.explain.walk.pollers import find_thread
 from taut.explain.walk.timeline import build_timeline
+from taut.records.layout import SentBy
 
 IDLE, SECOND, GONE = 0, 101, 0x20
 WATCHED = Watched(CORE, POLLER)
@@ -120,6 +121,20 @@ def test_other_functions_keep_their_name():
 
     assert net(segments) == {"function-call": 6_000}
     assert words(segments, "function-call") == {'0xabc by "telemetry"/4711 on cpu0'}
+
+
+@pytest.mark.parametrize("by", SentBy)
+def test_what_an_interrupt_sent_is_no_threads_doing(by):
+    sender = by % (1 << 32)  # as the record has it
+    call = MadeTrace().call(1_000, 9_000, 0xABC, sent_at=500, sender=sender)
+    reschedule = MadeTrace().send(500, sender=sender).vector(1_000, 9_000, RESCHEDULE)
+
+    found = [walked(trace) for trace in (call, reschedule)]
+
+    who = f"by {'an interrupt' if by is SentBy.INTERRUPT else 'a softirq'} on cpu0"
+    assert words(found[0], "function-call") == {f"0xabc {who}"}
+    assert words(found[1], "reschedule") == {who}
+    assert [one.visit_by.max() for one in found] == [-1, -1]
 
 
 def test_a_timer_says_which_function_it_ran():

@@ -7,7 +7,7 @@ from taut.explain import causes
 from taut.explain.cause import Cause
 from taut.explain.causes import CAUSES
 from taut.explain.read.events import TraceNotes
-from taut.records.layout import EVENT_VECTORS
+from taut.records.layout import EVENT_VECTORS, SentBy
 
 # include/linux/interrupt.h: the order is part of the kernel's interface to tracing.
 SOFTIRQS = (
@@ -23,6 +23,12 @@ SOFTIRQS = (
     "RCU",
 )
 
+_NO_THREADS = {
+    0: "idle",
+    SentBy.INTERRUPT.value: "an interrupt",
+    SentBy.SOFTIRQ.value: "a softirq",
+}
+
 REAL_TIME = 100
 """Priorities below it, as the kernel counts them, are of real-time threads."""
 
@@ -34,9 +40,12 @@ class Names:
     notes: TraceNotes
 
     def thread(self, tid: int) -> str:
-        """Name a thread: `"telemetry"/4711`; `thread 4711` where its name is not known."""
-        if tid == 0:
-            return "idle"
+        """Name a thread: `"telemetry"/4711`; `thread 4711` where its name is not known.
+
+        Of a sending: `an interrupt` or `a softirq` where it was not that of the thread below it.
+        """
+        if tid in _NO_THREADS:
+            return _NO_THREADS[tid]
         name = self.notes.threads.get(tid)
         return f'"{name}"/{tid}' if name else f"thread {tid}"
 

@@ -45,9 +45,8 @@ def sent_by(events: Events, names: Names, row: int, what: str) -> tuple[str, int
     # Of a reschedule interrupt it is the only sending there is, which those that are lost belie.
     if names.notes.lost_senders and events.kind[row] == KIND["ipi_send_for"]:
         return what, -1, False
-    thread = int(events.thread[row])
-    who = f"by {names.thread(thread)} on cpu{int(events.cpu[row])}"
-    return f"{what} {who}".strip(), thread, True
+    thread, on = int(events.thread[row]), f"on cpu{int(events.cpu[row])}"
+    return f"{what} by {names.thread(thread)} {on}".strip(), max(thread, -1), True
 
 
 class Visit:
