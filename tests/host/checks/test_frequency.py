@@ -24,7 +24,8 @@ STEADY = {
     **{f"{CPU}/cpu{core}/cpuidle/state1/disable": "1\n" for core in range(4)},
 }
 SLEEPS = {f"{CPU}/cpu0/cpuidle/state1/disable": "0\n"}
-UNCORE = f"{CPU}/intel_uncore_frequency/package_00_die_00"
+UNCORE = f"{CPU}/intel_uncore_frequency"
+PACKAGE = "package_00_die_00"
 NEW = {"/sys/devices/cpu/caps/pmu_name": "icelake\n"}
 OLD = {"/sys/devices/cpu/caps/pmu_name": "skylake\n"}
 
@@ -34,8 +35,9 @@ def on(vendor: str = "intel", *flags: str, model: int = 106) -> Situation:
     return replace(POLL, machine=machine)
 
 
-def uncore(low: str, high: str) -> dict[str, str]:
-    return {f"{UNCORE}/min_freq_khz": f"{low}\n", f"{UNCORE}/max_freq_khz": f"{high}\n"}
+def uncore(low: str, high: str, name: str = PACKAGE) -> dict[str, str]:
+    folder = f"{UNCORE}/{name}"
+    return {f"{folder}/min_freq_khz": f"{low}\n", f"{folder}/max_freq_khz": f"{high}\n"}
 
 
 def driver(name: str, mode: str | None = None) -> dict[str, str]:
@@ -70,6 +72,8 @@ def limited(low: str, high: str = "3200000") -> dict[str, str]:
     return files
 
 
+# A cluster of cores, and one of I/O; the package has the least and the most of both.
+CLUSTERS = uncore("800000", "2200000", "uncore00") | uncore("800000", "2500000", "uncore01")
 SLOW = policy(0, "0 1 2 3", scaling_governor="schedutil")
 
 ROWS = (
@@ -101,6 +105,21 @@ ROWS = (
         remedies="now boot",
         does=("min_freq_khz = 2400000",),
         mends=True,
+    ),
+    # Xeon 6: a write to the package would go to its clusters.
+    bad(
+        "HW10",
+        CLUSTERS | uncore("800000", "2500000"),
+        "uncore00 800000 to 2200000 kHz, uncore01 800000 to 2500000 kHz",
+        remedies="now boot",
+        does=("min_freq_khz = 2200000", "min_freq_khz = 2500000"),
+        mends=True,
+    ),
+    good(
+        "HW10",
+        uncore("2200000", "2200000", "uncore00")
+        | uncore("2500000", "2500000", "uncore01")
+        | uncore("2200000", "2500000"),
     ),
     unseen("HW10", {}, "intel_uncore_frequency"),
     unseen("HW10", uncore("slow", "fast")),
@@ -193,3 +212,11 @@ def test_a_latency_that_only_root_may_read_may_keep_cores_awake(
 
     assert finding.state is state
     assert finding.needs == ("run as root" if state is State.UNKNOWN else "")
+
+
+def test_where_there_are_clusters_nothing_is_written_to_their_package(tmp_path: Path) -> None:
+    host = tree(tmp_path, CLUSTERS | uncore("800000", "2500000"))
+
+    for remedy in BY_ID["HW10"].propose(host, POLL):
+        assert "uncore01" in str(remedy)
+        assert PACKAGE not in str(remedy)

@@ -133,10 +133,15 @@ def fix_uncore(see: View) -> Iterable[Remedy]:
 
 
 def _uncore_limits(see: View) -> dict[str, tuple[int | None, ...]]:
-    """Give by package and die, or cluster, the lowest and the highest frequency in kHz."""
+    """Give by package and die, or by cluster, the lowest and the highest frequency in kHz.
+
+    Where there are clusters (Xeon 6), what is written to a package goes to all of its own.
+    """
+    names = see.names(_UNCORE)
+    clusters = [name for name in names if name.startswith("uncore")]
     return {
         name: tuple(count(see.read(f"{_UNCORE}/{name}/{end}_freq_khz")) for end in ("min", "max"))
-        for name in see.names(_UNCORE)
+        for name in clusters or names
     }
 
 
