@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from host_tree import TreeWriter, put, tree
+from taut.core.cpus import CpuSet
 from taut.host.apply import Outcome, Wish, apply_changes
 from taut.host.host import Host
 from taut.host.journal import Journal
@@ -16,6 +17,8 @@ from undone_machine import machine_files
 STAT_INTERVAL = "/proc/sys/vm/stat_interval"
 SWAPPINESS = "/proc/sys/vm/swappiness"
 MASK = "/proc/irq/24/smp_affinity_list"
+ONLINE = "/sys/devices/system/cpu/online"
+SIBLING = "/sys/devices/system/cpu/cpu3/online"
 BOOT = "/proc/sys/kernel/random/boot_id"
 FILES = {
     "/etc/machine-id": "me\n",
@@ -232,6 +235,42 @@ def test_what_vanished_meanwhile_is_no_failure(tmp_path: Path) -> None:
         Outcome.IN_FORCE,
     }
     assert report.is_good
+
+
+class OldKernel(TreeWriter):
+    """As before Linux 6.2: a thread keeps, of the cores it is given, those that are online."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        if path == SIBLING:
+            put(self.host.root, ONLINE, "0-2\n" if text == "0\n" else "0-3\n")
+
+    def set_affinity(self, thread: int, cores: CpuSet) -> None:
+        online = self.host.online_cores()
+        super().set_affinity(thread, tuple(core for core in cores if core in online))
+
+
+def test_a_thread_without_the_cores_that_the_same_apply_took_offline_is_fine(
+    tmp_path: Path,
+) -> None:
+    threads = {
+        "/proc/50/stat": f"50 (worker) S {'0 ' * 18}7 0 0\n",
+        "/proc/50/status": "Name:\tworker\nCpus_allowed_list:\t0-3\n",
+    }
+    host = tree(tmp_path, FILES | threads | {ONLINE: "0-3\n", SIBLING: "1\n"})
+    affinity = ThreadAffinity(50, "worker", 7)
+    sibling = Wish("HW03-now", Change(FileSetting(SIBLING, "number"), "0"))
+
+    report = apply_changes(
+        host, OldKernel(host), [sibling, Wish("R24-now", Change(affinity, "0,2-3"))]
+    )
+
+    assert [result.outcome for result in report.results] == [Outcome.IN_FORCE] * 2
+    assert affinity.read(host) == "0,2"
+    assert verify(host).is_good
+    with Journal(host).locked():
+        assert undo(host, OldKernel(host), Journal(host)).is_good
+    assert affinity.read(host) == "0-3"
 
 
 def test_verify_tells_who_changed_what(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from taut.host.journal import Journal, boot_id
 from taut.host.journal_lines import Entry, Kept
 from taut.host.setting import Change, Setting
 from taut.host.settings.irq_placement import IrqPlacement, is_within
+from taut.host.settings.thread_affinity import ThreadAffinity, is_online_part
 from taut.host.side_effects import is_of_cores, side_effects, takes_cores
 from taut.host.undo import UndoReport, is_gone, outlives_a_boot, undo
 from taut.host.writer import Writer
@@ -223,7 +224,7 @@ def _apply(host: Host, writer: Writer, journal: Journal, wish: Wish, entry: Entr
         note = _not_noted(journal, error)
         return Result(wish, entry.old, setting.read(host), Outcome.FAILED, note)
     if outcome is Outcome.IN_FORCE:
-        outcome, note = _judged(entry)
+        outcome, note = _judged(host, entry)
     return Result(wish, entry.old, entry.in_force, outcome, note)
 
 
@@ -240,9 +241,14 @@ def _refusal(setting: Setting, error: OSError) -> tuple[Outcome, str]:
     return Outcome.FAILED, error.strerror or str(error)
 
 
-def _judged(entry: Entry) -> tuple[Outcome, str]:
-    """Compare what is in force with what was wanted; for interrupts also the core that serves."""
-    if not entry.setting.agrees(entry.in_force, entry.wanted):
+def _judged(host: Host, entry: Entry) -> tuple[Outcome, str]:
+    """Compare what is in force with what was wanted; for interrupts also the core that serves.
+
+    A thread need not have cores that are offline, which an earlier change may have seen to (HW03).
+    """
+    setting, found, wanted = entry.setting, entry.in_force, entry.wanted
+    is_online = isinstance(setting, ThreadAffinity) and is_online_part(host, found, wanted)
+    if not is_online and not setting.agrees(found, wanted):
         return Outcome.OTHER_VALUE, f"wrote {entry.wanted}"
     for kept, now in zip(entry.side_effects, entry.others_in_force, strict=True):
         is_its_own = isinstance(kept.setting, IrqPlacement) and len(entry.side_effects) == 1
