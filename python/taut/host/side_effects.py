@@ -91,7 +91,8 @@ def side_effects(host: Host, setting: Setting) -> Sequence[Setting]:
 def takes_cores(setting: Setting) -> bool:
     """Whether a setting takes cores away: the kernel then removes them from masks and affinities.
 
-    Those are too many to keep with each such change, and the kernel itself restores them.
+    Those are too many to keep with each such change. Since 6.2 the kernel itself restores them;
+    before, threads of child cpusets end with all cores of their group (HW03).
     """
     if isinstance(setting, FileSetting):
         return re.fullmatch(_CORES_GO, setting.path) is not None

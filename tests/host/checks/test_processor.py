@@ -1,7 +1,10 @@
 from dataclasses import replace
+from pathlib import Path
 
-from check_rows import CONTAINER, GUEST, NOBODY, bad, each, good, skipped, unseen
-from host_tree import BARE_METAL, POLL
+import pytest
+
+from check_rows import BY_ID, CONTAINER, GUEST, NOBODY, bad, each, good, skipped, unseen
+from host_tree import BARE_METAL, POLL, tree
 from taut.host.machine import Machine
 from taut.host.situation import Situation, Watched
 
@@ -121,3 +124,29 @@ ROWS = (
 )
 
 test_processor = each(ROWS)
+
+
+CGROUP = "/sys/fs/cgroup"
+VERSION_2 = {f"{CGROUP}/cgroup.controllers": "cpuset cpu\n"}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "groups", "is_taken"),
+    [
+        ((6, 1), {}, True),
+        ((6, 1), VERSION_2 | {f"{CGROUP}/cgroup.subtree_control": "cpu\n"}, True),
+        ((6, 1), VERSION_2 | {f"{CGROUP}/cgroup.subtree_control": "cpuset cpu\n"}, False),
+        ((6, 1), {f"{CGROUP}/cpuset/docker/cpuset.cpus": "0-3\n"}, False),
+        ((6, 2), VERSION_2 | {f"{CGROUP}/cgroup.subtree_control": "cpuset cpu\n"}, True),
+    ],
+)
+def test_siblings_stay_where_threads_of_containers_would_forget_their_cores(
+    kernel: tuple[int, int], groups: dict[str, str], is_taken: bool, tmp_path: Path
+) -> None:
+    on_kernel = replace(ONE, machine=replace(BARE_METAL, kernel=kernel))
+
+    remedy = BY_ID["HW03"].propose(tree(tmp_path, SMT | groups), on_kernel)[0]
+
+    assert remedy.id == "HW03-now"
+    assert (not remedy.by_name) is is_taken
+    assert "before Linux 6.2" in remedy.risk

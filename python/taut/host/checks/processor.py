@@ -9,6 +9,7 @@ from taut.host.boot.item import SysfsValue
 from taut.host.check import Finding, Remedy, unreadable
 from taut.host.checks._platform import count, hidden, nics
 from taut.host.isolated import isolated
+from taut.host.settings.cpuset_partition import has_child_cpusets
 from taut.host.situation import Role
 from taut.host.table import (
     BARE,
@@ -33,6 +34,12 @@ _NODES = "/sys/devices/system/node"
 _VULNERABILITIES = f"{CPU}/vulnerabilities"
 _INVLPGB_SINCE = (6, 15)
 """The kernel that began to use AMD's INVLPGB."""
+_PINS_LAST_SINCE = (6, 2)
+"""The kernel from which on a thread's own choice of cores outlives what happens to its cpuset."""
+_PINS_LOST = (
+    "before Linux 6.2 all threads in child cpusets (of containers) forget the cores they are "
+    "pinned to"
+)
 _ZEN_3 = 0x19
 """Family of AMD's Zen 3, the first with INVLPGB."""
 
@@ -142,9 +149,12 @@ def part_siblings(see: View) -> Iterable[Remedy]:
     cost = "20 to 30 % of what both threads of such a core do together"
     risk = (
         "interrupts, threads and version 1 cpusets leave a core that goes offline, and do not "
-        "all come back with it"
+        f"all come back with it; {_PINS_LOST}"
     )
-    yield now(summary, *(write(path, "0") for path in paths), risk=risk, cost=cost)
+    are_lost = see.machine.kernel < _PINS_LAST_SINCE and has_child_cpusets(see.host)
+    by_name = _PINS_LOST if are_lost else ""
+    changes = (write(path, "0") for path in paths)
+    yield now(summary, *changes, risk=risk, cost=cost, by_name=by_name)
     yield boot(summary, *(SysfsValue(path, "0") for path in paths), cost=cost)
 
 

@@ -123,6 +123,12 @@ def cpuset_root(host: Host) -> str | None:
     return None
 
 
+def has_child_cpusets(host: Host) -> bool:
+    """Whether there are cpusets besides the root's: of containers, or of units."""
+    is_on = CpusetController().read(host) == "on"
+    return is_on or bool(host.paths(f"{_VERSION_1}/*/cpuset.cpus"))
+
+
 def isolation_here(host: Host) -> str:
     """Say in words what setting cores apart achieves on this machine."""
     if cpuset_root(host) is not None:
