@@ -28,6 +28,11 @@ FILES = {
     MASK: "0-3\n",
     "/proc/irq/24/effective_affinity_list": "2\n",
 }
+THREAD = {
+    "/proc/50/stat": f"50 (worker) S {'0 ' * 18}7 0 0\n",
+    "/proc/50/status": "Name:\tworker\nCpus_allowed_list:\t0-3\n",
+}
+AFFINITY = ThreadAffinity(50, "worker", 7)
 INTERVAL = Wish("R06-now", Change(FileSetting(STAT_INTERVAL, "number"), "120"))
 SWAP = Wish("R15-now", Change(FileSetting(SWAPPINESS, "number"), "10"))
 IRQ = Wish("R02-now", Change(FileSetting(MASK, "list", may_refuse=True), "0"))
@@ -141,8 +146,9 @@ def test_what_is_in_force_already_is_not_written(tmp_path: Path) -> None:
     assert not Journal(host).is_there
 
 
-# EIO: its driver manages it; ENOSPC: the cores have no vector left for it.
-@pytest.mark.parametrize("refusal", [errno.EIO, errno.ENOSPC])
+# EIO: its driver manages it; EINVAL: its controller cannot move any; ENOSPC: the cores have no
+# vector left for it.
+@pytest.mark.parametrize("refusal", [errno.EIO, errno.EINVAL, errno.ENOSPC])
 def test_an_interrupt_that_cannot_be_moved_is_no_failure(tmp_path: Path, refusal: int) -> None:
     host = tree(tmp_path, FILES)
 
@@ -154,6 +160,27 @@ def test_an_interrupt_that_cannot_be_moved_is_no_failure(tmp_path: Path, refusal
         Standing.NOT_MADE,
         Standing.IN_FORCE,
     ]
+
+
+def test_only_an_interrupt_may_refuse_a_value(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES)
+
+    report = apply_changes(host, TreeWriter(host, refusals={SWAPPINESS: errno.EINVAL}), [SWAP])
+
+    assert [result.outcome for result in report.results] == [Outcome.FAILED]
+
+
+def test_a_thread_with_a_deadline_stays_and_is_no_failure(tmp_path: Path) -> None:
+    host = tree(tmp_path, FILES | THREAD)
+    move = Wish("R24-now", Change(AFFINITY, "0"))
+
+    report = apply_changes(
+        host, TreeWriter(host, refusals={"affinity 50": errno.EBUSY}), [move, SWAP]
+    )
+
+    assert [result.outcome for result in report.results] == [Outcome.UNMOVABLE, Outcome.IN_FORCE]
+    assert "SCHED_DEADLINE" in report.results[0].note
+    assert report.is_good
 
 
 def test_a_failure_takes_back_what_was_done(tmp_path: Path) -> None:
@@ -253,24 +280,19 @@ class OldKernel(TreeWriter):
 def test_a_thread_without_the_cores_that_the_same_apply_took_offline_is_fine(
     tmp_path: Path,
 ) -> None:
-    threads = {
-        "/proc/50/stat": f"50 (worker) S {'0 ' * 18}7 0 0\n",
-        "/proc/50/status": "Name:\tworker\nCpus_allowed_list:\t0-3\n",
-    }
-    host = tree(tmp_path, FILES | threads | {ONLINE: "0-3\n", SIBLING: "1\n"})
-    affinity = ThreadAffinity(50, "worker", 7)
+    host = tree(tmp_path, FILES | THREAD | {ONLINE: "0-3\n", SIBLING: "1\n"})
     sibling = Wish("HW03-now", Change(FileSetting(SIBLING, "number"), "0"))
 
     report = apply_changes(
-        host, OldKernel(host), [sibling, Wish("R24-now", Change(affinity, "0,2-3"))]
+        host, OldKernel(host), [sibling, Wish("R24-now", Change(AFFINITY, "0,2-3"))]
     )
 
     assert [result.outcome for result in report.results] == [Outcome.IN_FORCE] * 2
-    assert affinity.read(host) == "0,2"
+    assert AFFINITY.read(host) == "0,2"
     assert verify(host).is_good
     with Journal(host).locked():
         assert undo(host, OldKernel(host), Journal(host)).is_good
-    assert affinity.read(host) == "0-3"
+    assert AFFINITY.read(host) == "0-3"
 
 
 def test_verify_tells_who_changed_what(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from taut.core.cpus import format_cpu_list
+from taut.core.cpus import cores_in, format_cpu_list
 from taut.core.errors import InputError
 from taut.core.words import nearest
 from taut.host.check import State
@@ -23,6 +23,7 @@ from taut.host.settings.file import FileSetting
 from taut.host.situation import Situation
 from taut.host.state import HostState, plan_state, refuse_unmeasurable, wishes_of
 from taut.host.table import Check
+from taut.host.view import mask_in
 
 CPUSET = "cpuset"
 
@@ -175,7 +176,16 @@ def _file(word: str, host: Host) -> Knob:
     setting = FileSetting(path, _form(path, before), may_refuse=path.startswith("/proc/irq/"))
     if not value or setting.agrees(before, value):
         raise InputError(f"knob {word!r}: {path} is {before} already; name another value")
+    if setting.may_refuse and _is_of_no_core(setting, value, host):
+        raise InputError(f"knob {word!r}: {value} names no core that is online")
     return Knob(word, f"{path}: {before} -> {value}", changes=(Change(setting, value),))
+
+
+def _is_of_no_core(setting: FileSetting, value: str, host: Host) -> bool:
+    """Whether a set of cores has none that is online: refused as an interrupt that cannot move."""
+    read = {"list": cores_in, "mask": mask_in}.get(setting.form)
+    online = host.online_cores()
+    return read is not None and bool(online) and set(read(value) or ()).isdisjoint(online)
 
 
 def _form(path: str, before: str) -> str:

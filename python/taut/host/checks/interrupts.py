@@ -129,7 +129,7 @@ def move_away(see: View) -> Iterable[Remedy]:
             *(write(path, wanted, "list", may_refuse=True) for path in paths),
             profile=MINIMAL,
             cost=cost,
-            # One its driver manages refuses (EIO, EPERM) and stays. irqbalance would move them
+            # One that cannot move refuses (settings/file.py) and stays. irqbalance would move them
             # back; the default mask is for those that come meanwhile, and other queues come with
             # others.
             after=("R01-now", "K12-now", "R03-now"),

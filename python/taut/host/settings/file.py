@@ -12,6 +12,8 @@ from taut.host.writer import Writer
 _REFUSED = {
     errno.EIO: "managed by its driver",
     errno.EPERM: "locked by the kernel",
+    # Intel VMD, and PCIe by DesignWare on ARM: all interrupts behind it are one.
+    errno.EINVAL: "its controller cannot move it",
     # A core of x86 takes some 200 (arch/x86/kernel/apic/vector.c).
     errno.ENOSPC: "these cores take no more interrupts",
 }
@@ -26,7 +28,7 @@ class FileSetting:
     path: str
     form: str = "text"
     may_refuse: bool = False
-    """Whether EIO, EPERM and ENOSPC are no failure: some interrupts cannot be moved."""
+    """Whether EIO, EPERM, EINVAL and ENOSPC are no failure: some interrupts cannot be moved."""
 
     @property
     def name(self) -> str:

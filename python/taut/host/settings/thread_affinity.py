@@ -9,6 +9,13 @@ from taut.host.host import Host
 from taut.host.threads import start_ticks
 from taut.host.writer import Writer
 
+_REFUSED = {
+    # PF_NO_SETAFFINITY, kthread_bind().
+    errno.EINVAL: "bound to its core",
+    # dl_task_check_affinity().
+    errno.EBUSY: "its deadline (SCHED_DEADLINE) counts on all cores of its domain",
+}
+
 
 @dataclass(frozen=True)
 class ThreadAffinity:
@@ -43,8 +50,7 @@ class ThreadAffinity:
         return parse_shown_list(in_force) == parse_shown_list(value)
 
     def unmovable(self, error: OSError) -> str | None:
-        """Say so at EINVAL: the thread is bound to its core (PF_NO_SETAFFINITY, kthread_bind)."""
-        return "bound to its core" if error.errno == errno.EINVAL else None
+        return _REFUSED.get(error.errno or 0)
 
 
 def is_online_part(host: Host, in_force: str | None, value: str | None) -> bool:
