@@ -8,6 +8,7 @@ from taut.core.cpus import cores_in
 from taut.host.boot.item import KernelParameter
 from taut.host.check import Finding, Remedy
 from taut.host.checks._boot import boot_lines, log_lines, need_command_line, parameters
+from taut.host.checks._haltpoll import may_be_kvm
 from taut.host.checks._threads import need_all_programs
 from taut.host.situation import Role
 from taut.host.table import (
@@ -40,6 +41,7 @@ _UNSTABLE = re.compile(
 _STEADY = frozenset({"constant_tsc", "nonstop_tsc"})
 # With these the kernel trusts the TSC by itself (arch/x86/kernel/tsc.c).
 _TRUSTED = _STEADY | {"tsc_adjust"}
+_DEADLINE = "tsc_deadline_timer"
 # Names as the kernel cuts them, at 15 characters.
 _DAEMONS = ("chronyd", "ntpd", "systemd-timesyn", "phc2sys", "ptp4l")
 _CHRONY = ("/etc/chrony/chrony.conf", "/etc/chrony.conf")
@@ -51,20 +53,38 @@ def invariant_tsc(see: View) -> Finding:
     """Look for the processor's flags; on ARM for its counter among the clocksources."""
     if see.machine.vendor == "arm":
         return _arm_counter(replace(see, wanted=_ARM))
-    flags = (see.host.fields(_CPUINFO).get("flags") or "").split()
-    wanted = ["constant_tsc", "nonstop_tsc"]
-    # AMD's own processors have no such timer; KVM gives it to every guest.
-    if see.machine.vendor != "amd" or see.is_guest:
-        wanted.append("tsc_deadline_timer")
-    if see.role is Role.KVM_GUEST:
-        wanted.append("tsc_known_freq")
-    words = " ".join(wanted)
+    flags = _flags(see)
+    words = " ".join(_wanted_flags(see))
     # Of a real list; an odd file is not a processor without flags.
     if "tsc" not in flags and "fpu" not in flags:
         see.cannot_tell(f"{_CPUINFO} names no flags", "a kernel that lists them", words)
-    if absent := [flag for flag in wanted if flag not in flags]:
+    absent = _absent(see)
+    if absent == [_DEADLINE]:
+        observed = f"absent: {_DEADLINE}; invariant all the same"
+        fault = "Timers cannot be set in units of the time stamp counter"
+        return replace(see.failed(observed, wanted=words, fault=fault), severity=MINOR)
+    if absent:
         return see.failed(f"absent: {' '.join(absent)}", wanted=words)
     return see.passed(f"present: {words}", wanted=words)
+
+
+def _wanted_flags(see: View) -> list[str]:
+    wanted = ["constant_tsc", "nonstop_tsc"]
+    if see.role is Role.KVM_GUEST:
+        wanted.append("tsc_known_freq")
+    # AMD's own processors have no such timer, and KVM gives it to every guest; others do not.
+    if (see.machine.vendor != "amd" or see.is_guest) and may_be_kvm(see):
+        wanted.append(_DEADLINE)
+    return wanted
+
+
+def _absent(see: View) -> list[str]:
+    flags = _flags(see)
+    return [flag for flag in _wanted_flags(see) if flag not in flags]
+
+
+def _flags(see: View) -> list[str]:
+    return (see.host.fields(_CPUINFO).get("flags") or "").split()
 
 
 def _arm_counter(see: View) -> Finding:
@@ -78,6 +98,12 @@ def _arm_counter(see: View) -> Finding:
 
 def get_a_tsc(see: View) -> Iterable[Remedy]:
     """A guest's host hides it; a machine that has none keeps none."""
+    if see.machine.is_x86 and _absent(see) == [_DEADLINE]:
+        guest = "on the KVM host: QEMU -cpu host (it has tsc-deadline; libvirt: host-passthrough)"
+        bare = 'where dmesg says "TSC_DEADLINE disabled due to Errata": update the microcode'
+        what = guest if see.is_guest else bare
+        yield by_hand("give timers the TSC deadline", what, rollback=REBOOT)
+        return
     if not see.is_guest:
         what = "measure on a machine with an invariant TSC"
         yield by_hand("change the machine", what, rollback=REBOOT)
