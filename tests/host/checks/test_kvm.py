@@ -17,7 +17,9 @@ SOUND = {BUG: "Not affected\n"}
 HALT = f"{MODULE}/kvm/parameters/halt_poll_ns"
 APICV = f"{MODULE}/kvm_intel/parameters/enable_apicv"
 AVIC = f"{MODULE}/kvm_amd/parameters/avic"
+IPIV = f"{MODULE}/kvm_amd/parameters/enable_ipiv"
 TIMER = f"{MODULE}/kvm/parameters/pi_inject_timer"
+ZEN_2 = replace(KVM_HOST, machine=replace(KVM_HOST.machine, vendor="amd", family=0x17))
 
 ROWS = (
     good("V03", {PLE: "0\n"}, f"{PLE} = 0", on=KVM_HOST),
@@ -27,7 +29,7 @@ ROWS = (
         f"{PLE} = 128",
         on=KVM_HOST,
         remedies="boot by-hand",
-        does=("option of module kvm_intel: ple_gap=0", "with no guest running"),
+        does=("option of module kvm_intel: ple_gap=0", "with no guest running", "share cores"),
     ),
     bad("V03", {PAUSES: "3000\n"}, "pause_filter_count = 0", on=KVM_HOST),
     skipped("V03", {}, "not loaded", on=KVM_HOST),
@@ -65,6 +67,17 @@ ROWS = (
         remedies="boot",
         does=("option of module kvm_amd: avic=1",),
     ),
+    # Zen 1 and 2 lose IPIs with it, but for kernels that leave those out.
+    bad("V08", {AVIC: "N\n"}, on=ZEN_2, remedies="by-hand", does=("erratum 1235",)),
+    bad(
+        "V08",
+        {AVIC: "N\n", TIMER: "1\n"},
+        on=ZEN_2,
+        remedies="boot by-hand",
+        does=("option of module kvm: pi_inject_timer=1",),
+    ),
+    bad("V08", {AVIC: "N\n", IPIV: "N\n"}, on=ZEN_2, remedies="boot", does=("avic=1",)),
+    good("V08", {AVIC: "Y\n"}, on=ZEN_2),
     # Timers can be injected at once.
     bad(
         "V08",

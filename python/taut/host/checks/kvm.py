@@ -47,10 +47,12 @@ _SPIN = (
 _SYNC = (_Parameter("kvm", "kvmclock_periodic_sync", ("N", "0"), "0"),)
 _SPLIT = _Parameter("kvm", "nx_huge_pages", ("N", "0", "never"), "N")
 _HALT = _Parameter("kvm", "halt_poll_ns", (), str(_LEAST_NS))
-_CONTROLLERS = (
-    _Parameter("kvm_intel", "enable_apicv", ("Y", "1"), "1"),
-    _Parameter("kvm_amd", "avic", ("Y", "1"), "1"),
-)
+_AVIC = _Parameter("kvm_amd", "avic", ("Y", "1"), "1")
+_CONTROLLERS = (_Parameter("kvm_intel", "enable_apicv", ("Y", "1"), "1"), _AVIC)
+# AMD's Zen 1 and 2, and Hygon's.
+_ERRATUM_1235 = (0x17, 0x18)
+_WITHOUT_IPIS = "/sys/module/kvm_amd/parameters/enable_ipiv"
+"""Of kernels that leave IPIs out of AVIC where the processor has the erratum (2025)."""
 # -1: where the host has nohz_full cores; what KVM made of it shows once it is loaded.
 _TIMERS = _Parameter("kvm", "pi_inject_timer", ("Y", "1"), "1")
 
@@ -82,6 +84,7 @@ def _module_check(
     *,
     why: str,
     source: str,
+    risk: str = "",
 ) -> Check:
     """Give the row of one parameter, of the first of these modules that is loaded.
 
@@ -97,12 +100,13 @@ def _module_check(
     def remedies(see: View) -> Iterable[Remedy]:
         for each in _loaded(see, parameters)[:1]:
             what = f"load with {each.module}.{each.wanted}"
-            yield boot(what, each.at_start, rollback=REBOOT)
+            yield boot(what, each.at_start, rollback=REBOOT, risk=risk)
             yield by_hand(
                 f"reload {each.module} before the next boot",
                 f"with no guest running: modprobe -r {each.module}; modprobe"
                 f" {each.module} {each.option}={each.value}",
                 rollback=REBOOT,
+                risk=risk,
             )
 
     return Check(
@@ -175,9 +179,23 @@ def load_exitless(see: View) -> Iterable[Remedy]:
     if _TIMERS in parameters and _judge(see, _TIMERS).state is not State.PASS:
         summary = f"write {_TIMERS.value} to {_TIMERS.path}"
         yield now(summary, write(_TIMERS.path, _TIMERS.value))
-    if parameters:
+    loses_ipis = _AVIC in parameters and _loses_ipis(see)
+    at_start = [each.at_start for each in parameters if not (loses_ipis and each == _AVIC)]
+    if at_start:
         summary = "load KVM with interrupts and timers that need no exit"
-        yield boot(summary, *(each.at_start for each in parameters), rollback=REBOOT)
+        yield boot(summary, *at_start, rollback=REBOOT)
+    if loses_ipis and _judge(see, _AVIC).state is not State.PASS:
+        yield by_hand(
+            "load kvm_amd with AVIC on a newer kernel",
+            f"boot one that has {_WITHOUT_IPIS}, then taut proposes it",
+            risk="on this processor (erratum 1235) and kernel a guest with AVIC may miss an IPI "
+            "to a virtual CPU that goes to sleep, and hang",
+            rollback=REBOOT,
+        )
+
+
+def _loses_ipis(see: View) -> bool:
+    return see.machine.family in _ERRATUM_1235 and not see.is_there(_WITHOUT_IPIS)
 
 
 def _exitless(see: View) -> list[_Parameter]:
@@ -196,6 +214,8 @@ CHECKS = (
         why="pause-loop exiting takes a poll loop with PAUSE in it for a lock and leaves the "
         "guest: an exit of microseconds every few thousand iterations",
         source="tuned realtime-virtual-host",
+        risk="where virtual CPUs share cores, one that waits for a lock keeps the core from the "
+        "one that holds it",
     ),
     _module_check(
         "V04",
