@@ -11,7 +11,7 @@ from taut.host.boot.entries import ENTRIES
 from taut.host.boot.grub import PATH as GRUB_DROP_IN
 from taut.host.boot.others import at_next_boot, lists_of_others
 from taut.host.boot.tuned import PATHS as TUNED
-from taut.host.boot.tuned import PROFILE
+from taut.host.boot.tuned import PROFILE, command_back, profiles_besides
 from taut.host.check import Profile
 from taut.host.host import Host
 from taut.host.setting import Change
@@ -63,6 +63,7 @@ def read_context(
         tuned_folder="/etc/tuned/profiles"
         if host.is_there("/etc/tuned/profiles")
         else "/etc/tuned",
+        tuned_profiles=profiles_besides(host),
     )
 
 
@@ -84,13 +85,17 @@ def takes_parameters(forms: Collection[str]) -> bool:
     return not {"grub", "bls", "tuned"}.isdisjoint(forms)
 
 
-def in_force_after(paths: Collection[str], *, is_undone: bool = False) -> str:
-    """Say what it takes until boot configuration that was put there, or taken back, counts."""
+def in_force_after(paths: Collection[str], profiles: Sequence[str] | None = None) -> str:
+    """Say what it takes until boot configuration that was put there, or taken back, counts.
+
+    `profiles`: it was taken back, and tuned had these besides taut's; None: it was put there.
+    """
     first = ["update-grub"] if GRUB_DROP_IN in paths else []
+    at_once = ""
     if not set(TUNED).isdisjoint(paths):
-        with_before = "`tuned-adm profile` with the profile of before"
-        first.append(with_before if is_undone else f"tuned-adm profile {PROFILE}")
-    return f"after a reboot; {' and '.join(first)} first" if first else "after a reboot"
+        first.append(f"tuned-adm profile {PROFILE}" if profiles is None else command_back(profiles))
+        at_once = ", by which all but the command line and options of modules changes at once"
+    return f"after a reboot; {' and '.join(first)} first{at_once}" if first else "after a reboot"
 
 
 def placements(files: Mapping[str, Mapping[str, str]]) -> list[Change]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from taut.cli.host.values import need_root, shown
 from taut.cli.options import WaitOption
 from taut.core.errors import TautError
+from taut.host.boot.tuned import profiles_besides
 from taut.host.boot_files import in_force_after
 from taut.host.host import Host
 from taut.host.inheriting import InheritingThread
@@ -56,6 +57,7 @@ def undo(
     if not journal.is_there:
         print_paragraph(console, "Nothing to undo.")
         return
+    profiles = profiles_besides(host)  # Its own profile of tuned, which undo removes, tells.
     tell = partial(print_note, Console(stderr=True))
     asks = not boot and (wait or not force)
     free = leftovers.free_to_change(
@@ -72,7 +74,7 @@ def undo(
             f"{words}",
         )
     if paths and not report.still_booted:
-        when = in_force_after(paths, is_undone=True)
+        when = in_force_after(paths, profiles)
         print_paragraph(console, f"The boot configuration from before is in force {when}.")
     if report.is_refused:
         names = ", ".join(one.setting.name for one in report.strangers)

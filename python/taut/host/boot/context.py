@@ -35,6 +35,8 @@ class BootContext:
     """BLS entries (loader/entries/*.conf), by path."""
     tuned_folder: str = "/etc/tuned"
     """Where tuned looks for profiles: /etc/tuned/profiles since 2.23."""
+    tuned_profiles: tuple[str, ...] = ()
+    """Profiles that tuned has in force besides taut's, which ours replaces; none: it has none."""
     guest_memory_mib: int = 4096
 
     @property

@@ -6,6 +6,7 @@ from taut.host.boot.command_line import command_line, merge_parameters
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
 from taut.host.boot.wish import BootWish, one_line, wishes_of
+from taut.host.host import Host
 
 PROFILE = "taut"
 PATHS = tuple(f"{folder}/{PROFILE}/tuned.conf" for folder in ("/etc/tuned", "/etc/tuned/profiles"))
@@ -13,21 +14,23 @@ PATHS = tuple(f"{folder}/{PROFILE}/tuned.conf" for folder in ("/etc/tuned", "/et
 
 # tuned adds up every option that begins with cmdline.
 _CMDLINE = "cmdline_taut=+"
-# What is below ours; of the same key ours wins. Not the profiles realtime-*: they need variables
-# and packages of their own.
-_PARENT = "network-latency"
+_INCLUDE = "include="
+_ACTIVE = "/etc/tuned/active_profile"
 _MAIN = """\
-# Written by taut; taken up with `tuned-adm profile {name}`.
+# Written by taut; taken up with `tuned-adm profile {name}`: options of modules and the command line
+# count from the next boot on, all else at once. To take it back: `{back}`.
 [main]
 summary=What taut wants of a {role}
-include={parent}
 """
 
 
 def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
     """Give the profile's folder."""
     parameters = merge_parameters(wishes, context.online, context.others)
-    text = _MAIN.format(name=PROFILE, role=context.role, parent=_PARENT)
+    below = context.tuned_profiles
+    text = _MAIN.format(name=PROFILE, role=context.role, back=command_back(below))
+    # What is in force stays so: tuned has one profile at a time. Of the same key ours wins.
+    text += f"{_INCLUDE}{','.join(below)}\n" if below else ""
     text += _section(
         "bootloader",
         [(f"{_CMDLINE}{command_line(parameters)}", "")] if parameters else [],
@@ -50,6 +53,22 @@ def tuned_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, s
         ],
     )
     return {f"{context.tuned_folder}/{PROFILE}/tuned.conf": text}
+
+
+def profiles_besides(host: Host) -> tuple[str, ...]:
+    """Name the profiles that tuned has in force, or had before it took up taut's."""
+    active = (host.read(_ACTIVE) or "").split()
+    others = tuple(name for name in active if name != PROFILE)
+    if PROFILE not in active:
+        return others
+    lines = [line for path in PATHS for line in (host.read(path) or "").splitlines()]
+    found = next((line for line in lines if line.startswith(_INCLUDE)), _INCLUDE)
+    return (*filter(None, found.removeprefix(_INCLUDE).split(",")), *others)
+
+
+def command_back(profiles: Sequence[str]) -> str:
+    """Give the command that ends taut's profile."""
+    return f"tuned-adm profile {' '.join(profiles)}" if profiles else "tuned-adm off"
 
 
 def placed_line(text: str) -> str:
