@@ -4,7 +4,7 @@ import pytest
 
 from check_rows import BY_ID
 from host_threads import KERNEL, thread_files
-from host_tree import POLL, SLEEP, TreeWriter, snapshot, tree
+from host_tree import POLL, SLEEP, TreeWriter, put, snapshot, tree
 from taut.core.errors import InputError
 from taut.host.apply import Wish, apply_changes
 from taut.host.audit import run_audit
@@ -104,13 +104,45 @@ def test_a_host_gets_the_command_line_where_its_boot_loader_reads_it(
     assert forms_here(tree(tmp_path, files)) == forms
 
 
-def test_the_drop_in_of_grub_and_the_profile_of_tuned_need_a_command_first() -> None:
-    assert in_force_after([SYSCTL, GRUB_DROP_IN]) == "after a reboot; update-grub first"
-    assert in_force_after([SYSCTL, "/etc/kernel/cmdline"]) == "after a reboot"
+def test_the_drop_in_of_grub_and_the_profile_of_tuned_need_a_command_first(
+    tmp_path: Path,
+) -> None:
+    host = Host(tmp_path)
+    assert in_force_after(host, [SYSCTL, GRUB_DROP_IN]) == "after a reboot; update-grub first"
+    assert in_force_after(host, [SYSCTL, "/etc/kernel/cmdline"]) == "after a reboot"
     tuned = "/etc/tuned/profiles/taut/tuned.conf"
-    assert in_force_after([tuned]).startswith("after a reboot; tuned-adm profile taut first, by")
-    assert "tuned-adm profile balanced first" in in_force_after([tuned], ["balanced"])
-    assert "tuned-adm off first" in in_force_after([tuned], [])
+    assert in_force_after(host, [tuned]).startswith(
+        "after a reboot; tuned-adm profile taut first, by"
+    )
+    assert "tuned-adm profile balanced first" in in_force_after(host, [tuned], ["balanced"])
+    assert "tuned-adm off first" in in_force_after(host, [tuned], [])
+
+
+def test_where_systemd_boot_started_the_kernel_grubs_files_count_for_nothing(
+    tmp_path: Path,
+) -> None:
+    host = tree(tmp_path, UBUNTU | ENTRIES)
+    variables = tmp_path / "sys/firmware/efi/efivars"
+    variables.mkdir(parents=True)
+    name = variables / "LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+
+    # GRUB has such a variable as well.
+    name.write_bytes(b"\6\0\0\0" + "GRUB 2.12\0".encode("utf-16-le"))
+    assert forms_here(host) == ["grub"]
+    name.write_bytes(b"\6\0\0\0" + "systemd-boot 252.39\0".encode("utf-16-le"))
+    assert forms_here(host) == ["bls"]
+
+
+def test_proxmox_makes_its_entries_itself(tmp_path: Path) -> None:
+    booted = {"/proc/cmdline": "initrd=\\EFI\\proxmox\\6.8\\initrd.img root=ZFS=rpool boot=zfs\n"}
+    host = tree(tmp_path, UBUNTU | booted)
+
+    # Nobody tells where this command line comes from.
+    assert forms_here(host) == []
+    put(tmp_path, "/etc/kernel/proxmox-boot-uuids", "AAAA-BBBB\n")
+    assert forms_here(host) == ["bls"]
+    after = in_force_after(host, ["/etc/kernel/cmdline"])
+    assert after == "after a reboot; proxmox-boot-tool refresh first"
 
 
 def test_the_command_line_is_not_systemds() -> None:

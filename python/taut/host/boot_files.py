@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from taut.core.errors import InputError
 from taut.host.boot.artefacts import FORMS, artefacts
+from taut.host.boot.bls import PATH as KERNEL_INSTALL
 from taut.host.boot.choose import choose_hold_us, choose_wishes
 from taut.host.boot.context import BootContext
 from taut.host.boot.entries import ENTRIES
@@ -21,6 +22,12 @@ from taut.host.table import Check
 
 # What shows that GRUB's drop-ins are read: Debian's and Ubuntu's GRUB does, others' does not.
 _DROP_INS = ("/etc/default/grub.d", "/usr/sbin/update-grub", "/usr/bin/update-grub")
+# What systemd-boot leaves: its name as an EFI variable, and where its initrd was on the partition.
+_LOADER = "/sys/firmware/efi/efivars/LoaderInfo-*"
+_N_ATTRIBUTES = 4  # Bytes before the text, which is UTF-16.
+_BY_EFI = "initrd=\\"
+_PROXMOX = "/etc/kernel/proxmox-boot-uuids"
+"""The EFI partitions that Proxmox's tool keeps: it makes their entries from /etc/kernel/cmdline."""
 
 
 def boot_files(
@@ -73,11 +80,21 @@ def forms_here(host: Host) -> list[str]:
     The texts for a guest are for its host.
     """
     found = ["systemd"] if host.is_there("/run/systemd/system") else []
+    has_entries = any(host.paths(pattern) for pattern in ENTRIES)
+    if _is_past_grub(host):
+        return ["bls", *found] if has_entries or host.is_there(_PROXMOX) else found
     if host.is_there("/etc/default/grub") and any(host.is_there(path) for path in _DROP_INS):
         return ["grub", *found]
-    if any(host.paths(pattern) for pattern in ENTRIES):
-        return ["bls", *found]
-    return found
+    return ["bls", *found] if has_entries else found
+
+
+def _is_past_grub(host: Host) -> bool:
+    """Whether systemd-boot, or the firmware itself, started this kernel; GRUB may be there, too."""
+    for path in host.paths(_LOADER):
+        name = (host.read_bytes(path) or b"")[_N_ATTRIBUTES:].decode("utf-16-le", "replace")
+        if name.startswith("systemd-boot"):
+            return True
+    return any(word.startswith(_BY_EFI) for word in (host.read("/proc/cmdline") or "").split())
 
 
 def takes_parameters(forms: Collection[str]) -> bool:
@@ -85,12 +102,16 @@ def takes_parameters(forms: Collection[str]) -> bool:
     return not {"grub", "bls", "tuned"}.isdisjoint(forms)
 
 
-def in_force_after(paths: Collection[str], profiles: Sequence[str] | None = None) -> str:
+def in_force_after(
+    host: Host, paths: Collection[str], profiles: Sequence[str] | None = None
+) -> str:
     """Say what it takes until boot configuration that was put there, or taken back, counts.
 
     `profiles`: it was taken back, and tuned had these besides taut's; None: it was put there.
     """
     first = ["update-grub"] if GRUB_DROP_IN in paths else []
+    if not {GRUB_DROP_IN, KERNEL_INSTALL}.isdisjoint(paths) and host.is_there(_PROXMOX):
+        first.append("proxmox-boot-tool refresh")
     at_once = ""
     if not set(TUNED).isdisjoint(paths):
         first.append(f"tuned-adm profile {PROFILE}" if profiles is None else command_back(profiles))

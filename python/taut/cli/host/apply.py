@@ -88,7 +88,7 @@ def apply(
         report = _apply(host, wishes, keep_going=keep_going)
     print_applied(console, report)
     if boot and report.is_good:
-        _print_boot(console, files, is_chosen=bool(form))
+        _print_boot(host, console, files, is_chosen=bool(form))
     if not report.is_good:
         raise typer.Exit(1)
 
@@ -129,11 +129,11 @@ def _line(result: Result) -> str:
 
 
 def _print_boot(
-    console: Console, files: Mapping[str, Mapping[str, str]], *, is_chosen: bool
+    host: Host, console: Console, files: Mapping[str, Mapping[str, str]], *, is_chosen: bool
 ) -> None:
     """Say what is left to do until boot configuration is in force."""
     paths = {path for texts in files.values() for path in texts}
-    print_paragraph(console, f"Boot configuration is in force {in_force_after(paths)}.")
+    print_paragraph(console, f"Boot configuration is in force {in_force_after(host, paths)}.")
     if not is_chosen and not takes_parameters(files):
         print_paragraph(
             console,

@@ -74,7 +74,7 @@ def undo(
             f"{words}",
         )
     if paths and not report.still_booted:
-        when = in_force_after(paths, profiles)
+        when = in_force_after(host, paths, profiles)
         print_paragraph(console, f"The boot configuration from before is in force {when}.")
     if report.is_refused:
         names = ", ".join(one.setting.name for one in report.strangers)
