@@ -2,8 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from host_tree import tree
-from taut.host.setting import Setting
+from host_tree import TreeWriter, put, tree
+from taut.host.apply import apply_changes
+from taut.host.setting import Change, Setting
 from taut.host.settings import (
     CpusetPartition,
     EthtoolSetting,
@@ -12,9 +13,12 @@ from taut.host.settings import (
     SystemdUnit,
 )
 from taut.host.side_effects import side_effects
+from undone_machine import machine, machine_files, take_back, wishes
 
 CPU = "/sys/devices/system/cpu"
 POLICY = f"{CPU}/cpufreq/policy0"
+LINK = "/sys/class/net/eth0/device/link"
+SUBSTATES = ("l1_1_aspm", "l1_1_pcipm", "l1_2_pcipm")
 NODE = "/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages"
 FILES = dict.fromkeys(
     (
@@ -29,6 +33,11 @@ FILES = dict.fromkeys(
         NODE.format(1),
         f"{POLICY}/scaling_governor",
         f"{POLICY}/scaling_max_freq",
+        f"{LINK}/l0s_aspm",
+        f"{LINK}/l1_aspm",
+        f"{LINK}/l1_1_aspm",
+        f"{LINK}/l1_1_pcipm",
+        f"{LINK}/l1_2_pcipm",
         "/proc/irq/24/smp_affinity",
         "/proc/irq/25/smp_affinity",
         "/sys/class/net/eth0/queues/rx-0/rps_cpus",
@@ -68,6 +77,11 @@ FILES = dict.fromkeys(
             [f"{POLICY}/scaling_governor", f"{POLICY}/scaling_max_freq"],
         ),
         (
+            FileSetting(f"{LINK}/l1_aspm"),
+            [f"{LINK}/l1_1_aspm", f"{LINK}/l1_1_pcipm", f"{LINK}/l1_2_pcipm"],
+        ),
+        (FileSetting(f"{LINK}/l0s_aspm"), []),
+        (
             FileSetting(f"{CPU}/smt/control"),
             ["core of interrupt 24", "core of interrupt 25"],
         ),
@@ -92,3 +106,30 @@ def test_what_the_kernel_changes_with_a_setting_is_known(
     tmp_path: Path, setting: Setting, names: list[str]
 ) -> None:
     assert [other.name for other in side_effects(tree(tmp_path, FILES), setting)] == names
+
+
+class Aspm(TreeWriter):
+    """As drivers/pci/pcie/aspm.c: L1 takes its substates with it, and comes back with any."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        if path == f"{LINK}/l1_aspm" and text == "0\n":
+            for name in SUBSTATES:
+                put(self.host.root, f"{LINK}/{name}", "0\n")
+        elif path.startswith(LINK) and text == "1\n":
+            put(self.host.root, f"{LINK}/l1_aspm", "1\n")
+
+
+def test_substates_that_a_link_lost_with_l1_come_back(tmp_path: Path) -> None:
+    host, _ = machine(tmp_path)
+    for name in (*SUBSTATES, "l1_aspm"):
+        put(tmp_path, f"{LINK}/{name}", "1\n")
+    before = machine_files(tmp_path)
+    names = ("l1_1_aspm", "l1_aspm")
+    changes = [Change(FileSetting(f"{LINK}/{name}", "number"), "0") for name in names]
+
+    apply_changes(host, Aspm(host), wishes(*changes))
+    assert host.read(f"{LINK}/l1_2_pcipm") == "0"
+
+    assert take_back(host, Aspm(host)).is_good
+    assert machine_files(tmp_path) == before

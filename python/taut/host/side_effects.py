@@ -73,6 +73,8 @@ RULES = (
         rf"{_CPU}/(?:intel_pstate/no_turbo|cpufreq/boost)",
         [f"{_CPU}/cpufreq/policy*/scaling_max_freq"],
     ),
+    # drivers/pci/pcie/aspm.c: L1 takes its substates with it, and comes back with any of them.
+    Rule(r"(/.*/link)/l1(?:_\d)?_(?:aspm|pcipm)", ["{1}/l1_*"]),
     # A core taken offline leaves masks and, with cgroup v1, cpusets for good.
     Rule(
         _CORES_GO,
