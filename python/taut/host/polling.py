@@ -1,4 +1,4 @@
-"""Finds the processes that poll on this machine: forwarders, and other DPDK programs.
+"""Finds the processes that poll on this machine: forwarders, DPDK programs, switches, storage.
 
 Programs that a run of taut started, and taut's own, do not count: they end with the trial, and an
 audit during it would judge another machine than one made a second later.
@@ -13,9 +13,12 @@ from taut.host.host import Host
 
 # What EAL calls its workers (DPDK 22.11: rte-worker-N; before lcore-worker-N, then dpdk-worker-N).
 _WORKER = re.compile(r"(rte|lcore|dpdk)-worker")
+# What programs call theirs whose other threads wait, though these may be pinned as well: Open
+# vSwitch (pmd-c02/id:8; once pmd8), VPP (vpp_wk_0) and SPDK (reactor_2).
+_NAMED = re.compile(r"pmd(-c)?\d+(/id:.*)?$|vpp_wk_\d|reactor_\d")
 # Threads of EAL and of memif that wait, not poll.
 _WAITS = re.compile(r"(eal-|rte_mp|dpdk-intr|dpdk-mp|rte-intr|rte-mp|telemetry|memif|iou-)")
-_PROGRAMS = ("taut-forward", "dpdk-")
+_PROGRAMS = ("taut-forward", "dpdk-", "vpp_main")
 _INSTRUMENTS = ("taut-generate", "taut-noise", "taut-inject", "taut-trace")
 _OF_A_RUN = "TAUT_RUN="
 """In the environment of every program that a run starts (testbed/scope.py)."""
@@ -38,14 +41,17 @@ def find_polling(host: Host) -> Polling:
         name = host.read(f"/proc/{process}/comm") or ""
         if name.startswith(_INSTRUMENTS):
             continue
-        if not name.startswith(_PROGRAMS) and not any(map(_WORKER.match, threads.values())):
+        named = {thread for thread, comm in threads.items() if _NAMED.match(comm)}
+        has_worker = bool(named) or any(map(_WORKER.match, threads.values()))
+        if not name.startswith(_PROGRAMS) and not has_worker:
             continue
         if _is_of_a_run(host, process):
             continue
         processes.append(process)
         for thread, comm in threads.items():
             allowed = _allowed(host, process, thread)
-            if len(allowed) == 1 and not _WAITS.match(comm):
+            polls = thread in named if named else not _WAITS.match(comm)
+            if len(allowed) == 1 and polls:
                 cores.update(allowed)
     return Polling(tuple(processes), tuple(sorted(cores)))
 
