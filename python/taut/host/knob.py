@@ -129,8 +129,9 @@ def find_knob(word: str, host: Host, situation: Situation, checks: Sequence[Chec
     """Turn a word into a knob: a check's or remedy's id, KEY=VALUE or cpuset."""
     if _FIFO.fullmatch(word):
         raise InputError(
-            f"knob {word!r}: a real-time priority is the device's, not the host's; compare two "
-            "devices of an experiment instead (`taut run`)"
+            f"knob {word!r}: a real-time priority is the program's, not the host's; compare two "
+            "devices `command`, with `chrt -f N PROGRAM` and without (`taut run`); kernel threads "
+            "of its core starve behind it, or the kernel throttles it (R09)"
         )
     if word == CPUSET:
         return _cpuset(host, situation)

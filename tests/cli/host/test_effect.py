@@ -180,7 +180,7 @@ def test_sets_are_found_for_the_cores_that_are_free_after_a_wait(
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("word", "said"), [("R99", "no check's"), ("SCHED_FIFO", "the device's")])
+@pytest.mark.parametrize(("word", "said"), [("R99", "no check's"), ("SCHED_FIFO", "chrt -f N")])
 def test_an_unknown_knob_is_one_line(
     word: str,
     said: str,
