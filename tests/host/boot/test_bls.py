@@ -43,5 +43,12 @@ def test_writing_twice_changes_nothing() -> None:
     )
 
 
+def test_the_rescue_entry_boots_as_before() -> None:
+    rescue = "/boot/loader/entries/abc-0-rescue.conf"
+    entries = {ENTRY: "options ro\n", rescue: "options ro\n"}
+
+    assert list(bls_files(WISHES, replace(CONTEXT, entries=entries))) == [PATH, ENTRY]
+
+
 def test_without_parameters_there_is_no_file() -> None:
     assert bls_files([], replace(CONTEXT, entries={ENTRY: "options ro\n"})) == {}

@@ -1,6 +1,7 @@
 """kernel-install and boot loader entries (BLS), as Fedora, RHEL and systemd-boot configure it.
 
-/etc/kernel/cmdline is what the next kernel is installed with; entries are those installed now.
+/etc/kernel/cmdline is what the next kernel is installed with; entries are those installed now. The
+rescue entry boots as before, as GRUB's recovery entry does (grub.py).
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from taut.host.boot.context import BootContext
 from taut.host.boot.wish import BootWish
 
 PATH = "/etc/kernel/cmdline"
+_RESCUE = "-0-rescue.conf"
+"""Ends the name of the entry that dracut makes to boot from where no other does."""
 # What the boot loader adds by itself; kernel-install takes them out as well.
 _LOADERS = ("BOOT_IMAGE=", "initrd=")
 
@@ -20,7 +23,11 @@ def bls_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str
     if not parameters:
         return {}
     own = " ".join(word for word in context.cmdline.split() if not word.startswith(_LOADERS))
-    entries = {path: _entry(text, parameters) for path, text in context.entries.items()}
+    entries = {
+        path: _entry(text, parameters)
+        for path, text in context.entries.items()
+        if not path.endswith(_RESCUE)
+    }
     return {PATH: f"{replaced(own, parameters)}\n", **entries}
 
 
