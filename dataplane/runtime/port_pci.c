@@ -48,5 +48,6 @@ const struct port_kind port_kind_pci = {
 	.may_leave = true, // by its driver: in fours, or first what is staged
 	.n_mbufs = 2048,
 	.check = pci_check,
-	.open_remedy = "is it bound to vfio-pci (`dpdk-devbind.py --bind vfio-pci`)?",
+	.open_remedy = "is it bound to vfio-pci (`dpdk-devbind.py --bind vfio-pci`), and is DPDK's "
+		       "driver for it installed (Debian: librte-meta-net)?",
 };

@@ -56,6 +56,9 @@ options = { hops = [{ wait = "poll" }, { nf = ["mac_swap"] }] }
 [[device]]
 driver = "linux_bridge"
 link = "veth"
+[[device]]
+driver = "testpmd"
+link = "pci"
 [[host]]
 name = "trimmed"
 only = ["R24", "K04-now"]

@@ -103,6 +103,7 @@ def test_there_are_examples():
         ('rates = ["10kpps", "5Mbps"]', "", "traffic[0].rates: missing"),
         ("rates = [", "flows = 0\nrates = [", "traffic[0].flows: 0: "),
         ('name = "good"', 'name = "a/b"', "name: 'a/b' is no name here"),
+        ("[[traffic]]", "[links.pci]\n[[traffic]]", "links.pci: no device uses it; write link ="),
     ],
 )
 def test_a_mistake_is_one_line_that_names_it(old: str, new: str, expected: str):

@@ -30,6 +30,11 @@ def check(spec: "Spec") -> None:
     for kind in spec.links:
         if kind not in LINKS:
             raise ValueError(f"links.{kind}: unknown link{did_you_mean(kind, LINKS)}")
+        if all(device.link != kind for device in spec.device):
+            raise ValueError(
+                f'links.{kind}: no device uses it; write link = "{kind}" in the [[device]] that is '
+                "to, or leave the table out"
+            )
     for traffic in spec.traffic:
         _refuse_unknown(traffic, spec.device)
         lengths = (traffic.duration_ns, traffic.count, spec.duration_ns, spec.count)
