@@ -1,7 +1,10 @@
 """What results.json warns of in a trial, by its counters."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from made_run import VARIANTS, make_run
 from taut.analysis.results import analyse_run
@@ -28,3 +31,28 @@ def test_gaps_that_a_hop_of_a_chain_only_counted_are_told_by_its_name(tmp_path: 
     assert [line for line in trial.warnings if "gaps of" in line] == [
         "7 gaps of hop2 were not logged, only counted"
     ]
+
+
+@pytest.mark.parametrize(
+    ("n_lost", "foreign", "is_told"),
+    [(19_000, 19_500, True), (250, 250, True), (250, 9, False), (9, 19_500, False)],
+)
+def test_a_device_that_moves_the_probes_is_told_beside_what_it_loses(
+    tmp_path: Path, n_lost: int, foreign: int, is_told: bool
+) -> None:
+    """A tunnel, say: its frames come back, and none is known. A few are others' (of IPv6)."""
+    made = replace(VARIANTS[1].trial, n_lost=n_lost, n_duplicates=0, device_stall=None)
+    made = replace(made, generator_gap=None)
+    run = RunDirectory(make_run(tmp_path, (replace(VARIANTS[1], trial=made),), repetitions=1))
+    [path] = tmp_path.glob("trials/*/trial.json")
+    document = json.loads(path.read_text())
+    document["generator"]["counters"]["foreign"] = foreign
+    path.write_text(json.dumps(document))
+
+    [trial] = analyse_run(run).trials
+
+    told = [line for line in trial.warnings if "no probes" in line]
+    assert bool(told) == is_told
+    if told:
+        assert told[0].startswith(f"{foreign} frames came back that are no probes")
+        assert "taut analyze" in told[0]

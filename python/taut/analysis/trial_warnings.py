@@ -7,6 +7,9 @@ from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.results import TrialFigures
 from taut.records.documents.trial import Dut
 
+_MANY = 0.01
+"""From this share of what was sent on, frames that are no probes may be what is lost."""
+
 
 def warnings_of(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> list[str]:
     """Give what is odd in a trial's counters, one line each."""
@@ -28,6 +31,12 @@ def warnings_of(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> 
     if dropped and figures.lost:
         found.append(
             f"the generator's own port dropped {dropped} frames: the loss is not the device's alone"
+        )
+    if min(figures.foreign, figures.lost) > _MANY * figures.sent:
+        found.append(
+            f"{figures.foreign} frames came back that are no probes, and {figures.lost} probes did "
+            "not: the device may move what they carry (a tunnel, a tag, NAT64; docs/measure.md, "
+            '"What taut sends"); measure it by two captures (`taut analyze`), or others send there'
         )
     if not figures.warm.matched:
         when = " after the warm-up" if figures.matched else ""
