@@ -40,6 +40,14 @@ def test_a_check_nobody_could_make_leaves_it_open():
     assert found.words == f"the audit could not tell: {SECOND} unknown"
 
 
+def test_throttling_of_real_time_threads_is_named_where_it_shows():
+    """Whom it holds off is preempted by what runs meanwhile; no control group's time moves."""
+    found = predict("preemption", audit(R09="FAIL"))
+
+    assert found.words == "the audit predicted this: R09 FAIL"
+    assert BY_ID["throttled"].remedies == ("A09",)
+
+
 def test_where_no_check_applies_it_was_not_predicted():
     found = predict("preemption", audit(**dict.fromkeys(PREEMPTION, "NOT_APPLICABLE")))
 

@@ -12,7 +12,7 @@ PREEMPTION = Cause(
     away=Away.OTHER,
     counter="threads:nonvoluntary",
     colour=("#d9541e", "#f0763f"),
-    remedies=("R24", "K04", "R22"),
+    remedies=("R24", "K04", "R22", "R09"),
     made=Injector("preemption"),
 )
 
@@ -90,8 +90,8 @@ STOPPED = Cause(
 THROTTLED = Cause(
     id="throttled",
     title="the thread was throttled",
-    why="The thread had used up its quota of the processor (a control group's, or of real-time "
-    "threads) and had to wait for the next period.",
+    why="The thread's control group had used up its quota of the processor, and the thread had to "
+    "wait for the next period.",
     noun="throttling",
     did="stood still for {time}, its thread throttled",
     evidence=Evidence.EVENT,
@@ -99,6 +99,6 @@ THROTTLED = Cause(
     away=Away.HALTED,
     counter="cgroups:throttled_us",
     colour=("#9a5a14", "#e0a565"),
-    remedies=("A09", "R09", "R10"),
+    remedies=("A09",),
     made=Injector("throttled", per_s=40),
 )
