@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from taut.core.errors import InputError
-from taut.experiment.spec import parse_spec, read_spec_text, spec_hash
+from taut.experiment.spec import parse_spec, spec_hash
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -144,11 +144,6 @@ def test_a_wrong_key_is_named_by_its_line_and_column(old: str, new: str, place: 
 
 def test_what_an_override_broke_has_no_line():
     assert line_of(GOOD, "duration=5").startswith("f.toml: duration: ")
-
-
-def test_a_missing_file_is_named(tmp_path: Path):
-    with pytest.raises(InputError, match=r"nothing\.toml: no such file"):
-        read_spec_text(tmp_path / "nothing.toml")
 
 
 def test_overrides_reach_everything():

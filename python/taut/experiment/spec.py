@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import ValidationError
 
+from taut.core.binaries import is_clone
 from taut.core.errors import InputError
 from taut.core.words import did_you_mean
 from taut.experiment.model import Spec
@@ -25,13 +26,15 @@ else:
     Toml = object
 """What TOML can say."""
 
+EXAMPLES_OF_PACKAGE = Path("/usr/share/doc/taut/examples")
+
 
 def read_spec_text(path: Path) -> str:
     """Read the file's text."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError(f"{path}: no such file; examples/ has experiments to start from") from None
+        raise InputError(f"{path}: no such file; {_where_examples_are()}") from None
     except IsADirectoryError:
         why = "a folder; name an experiment's file, as `taut init` writes"
     except OSError as error:
@@ -39,6 +42,15 @@ def read_spec_text(path: Path) -> str:
     except UnicodeDecodeError:
         why = "not text (UTF-8); name an experiment's TOML file"
     raise InputError(f"{path}: {why}")
+
+
+def _where_examples_are() -> str:
+    """Name the folder of examples: the clone's or the Debian package's; a wheel has none."""
+    if is_clone():
+        return "examples/ has experiments to start from"
+    if EXAMPLES_OF_PACKAGE.is_dir():
+        return f"{EXAMPLES_OF_PACKAGE} has experiments to start from"
+    return "`taut init` writes one"
 
 
 def parse_spec(
