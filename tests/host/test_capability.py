@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from taut.host.setting import Change
 from taut.host.settings import ThreadAffinity
 from taut.records.documents.json_form import parse
 from taut.records.documents.trial import ClockReading
+from taut.testbed.links import LINKS
 
 
 def _cores(root: Path, online: str, isolated: str = "") -> Host:
@@ -139,3 +141,15 @@ def test_every_check_answers_on_any_machine(tmp_path: Path) -> None:
     assert len({row.name for row in found}) == len(found)
     assert all(row.observed for row in found)
     assert all(row.remedy for row in found if row.status != Status.YES)
+
+
+def test_without_root_each_link_that_works_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    works = [name for name, kind in LINKS.items() if kind.missing() is None]
+
+    found = capability.check_root(Host(tmp_path))
+
+    assert works == ["memif", "virtio", "vhost"]
+    assert found.observed == "user 1000: memif, virtio and vhost only, without hugepages"

@@ -142,7 +142,7 @@ def check_root(host: Host) -> Capability:  # noqa: ARG001 - checks share a signa
     return Capability(
         "root",
         Status.LIMITED,
-        f"user {os.geteuid()}: memif only, without hugepages",
+        f"user {os.geteuid()}: memif, virtio and vhost only, without hugepages",
         "run as root for veth, xdp, the kernel as a device, pci and hugepages",
     )
 
