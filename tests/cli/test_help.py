@@ -56,7 +56,9 @@ WITH = {
     "taut host noise --cores 1 --duration 5s": ["--duration", "100ms"],
     "taut soak examples/soak.toml --duration 24h --out runs/soak": ["--dry-run"],
     "taut soak examples/soak.toml --duration 24h --out runs/soak --resume": ["--dry-run"],
-    'taut soak examples/soak.toml --require "max < 1ms" --on-fail ./alert.sh': ["--dry-run"],
+    """taut soak examples/soak.toml --require "max < 1ms" --on-fail 'logger -t taut'""": [
+        "--dry-run"
+    ],
 }
 # Run on a tree of files in the place of this machine; tests/acceptance/test_apply.py has a machine.
 ON_A_TREE = {

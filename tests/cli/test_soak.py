@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shlex
 import signal
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from made_soak import row, segment
 from taut.cli import soak_job
 from taut.cli.main import run_command
+from taut.cli.soak import EXAMPLES
 from taut.cli.soak_job import (
     Wishes,
     _check_hook,
@@ -122,6 +124,15 @@ def test_a_hook_that_the_shell_may_understand_is_left_to_it(
     (tmp_path / "alert.sh").touch(0o755)
 
     _check_hook(command)
+
+
+def test_the_hook_of_the_examples_is_on_every_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [typed] = [shlex.split(example) for example in EXAMPLES if "--on-fail" in example]
+
+    _check_hook(typed[typed.index("--on-fail") + 1])
 
 
 def test_the_lines_of_a_resumed_soak_go_on_where_its_table_does() -> None:

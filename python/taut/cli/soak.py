@@ -28,7 +28,7 @@ EXAMPLES = (
     "taut soak examples/soak.toml --duration 24h --dry-run",
     "taut soak examples/soak.toml --duration 24h --out runs/soak",
     "taut soak examples/soak.toml --duration 24h --out runs/soak --resume",
-    'taut soak examples/soak.toml --require "max < 1ms" --on-fail ./alert.sh',
+    """taut soak examples/soak.toml --require "max < 1ms" --on-fail 'logger -t taut'""",
 )
 
 _SpecArgument = Annotated[
