@@ -92,6 +92,14 @@ static int play_both(struct table_tennis *game)
 	return err;
 }
 
+struct skew skew_of(int64_t min_to_b, int64_t min_to_a)
+{
+	return (struct skew){
+		.skew_ticks = (min_to_b - min_to_a) / 2,
+		.uncertainty_ticks = llabs(min_to_b + min_to_a) / 2,
+	};
+}
+
 int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
 {
 	struct table_tennis game = {
@@ -109,12 +117,8 @@ int skew_measure(int core_a, int core_b, uint32_t n_rounds, struct skew *out)
 		err = pin(core_a);
 	if (err == 0)
 		err = play_both(&game);
-	if (err == 0) {
-		// to_b = flight + skew and to_a = flight - skew, each flight >= 0.
-		out->skew_ticks = (game.min_to_b - game.min_to_a) / 2;
-		int64_t round_trip = game.min_to_b + game.min_to_a;
-		out->uncertainty_ticks = llabs(round_trip) / 2;
-	}
+	if (err == 0)
+		*out = skew_of(game.min_to_b, game.min_to_a);
 	sched_setaffinity(0, sizeof(before), &before);
 	return err;
 }
