@@ -52,6 +52,20 @@ void clock_points_take(struct clock_point *out, size_t n, uint64_t spread_ns)
 	}
 }
 
+// How far the points are from a line at most; x0 and y0: a point of it, relative to the first.
+static double farthest_ns(
+	const struct clock_point *points, size_t n, double x0, double y0, double ns_per_tick)
+{
+	double most_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x = (double)(points[i].tsc - points[0].tsc) - x0;
+		double y = (double)(points[i].mono_raw_ns - points[0].mono_raw_ns) - y0;
+		most_ns = fmax(most_ns, fabs(y - x * ns_per_tick));
+	}
+	return most_ns;
+}
+
 int clock_fit(const struct clock_point *points, size_t n, struct clock_fit *out)
 {
 	double mean_x = 0, mean_y = 0, sxx = 0, sxy = 0;
@@ -74,12 +88,7 @@ int clock_fit(const struct clock_point *points, size_t n, struct clock_fit *out)
 
 	double ns_per_tick = sxy / sxx;
 	out->tsc_hz = NS_PER_S / ns_per_tick;
-	out->residual_ns = 0;
-	for (size_t i = 0; i < n; i++) {
-		double x = (double)(points[i].tsc - points[0].tsc) - mean_x;
-		double y = (double)(points[i].mono_raw_ns - points[0].mono_raw_ns) - mean_y;
-		out->residual_ns = fmax(out->residual_ns, fabs(y - x * ns_per_tick));
-	}
+	out->residual_ns = farthest_ns(points, n, mean_x, mean_y, ns_per_tick);
 	return 0;
 }
 
@@ -95,12 +104,7 @@ int clock_line(const struct clock_point *points, size_t n, struct clock_fit *out
 
 	double ns_per_tick = elapsed_ns / ticks;
 	out->tsc_hz = NS_PER_S / ns_per_tick;
-	out->residual_ns = 0;
-	for (size_t i = 0; i < n; i++) {
-		double x = (double)(points[i].tsc - points[0].tsc);
-		double y = (double)(points[i].mono_raw_ns - points[0].mono_raw_ns);
-		out->residual_ns = fmax(out->residual_ns, fabs(y - x * ns_per_tick));
-	}
+	out->residual_ns = farthest_ns(points, n, 0, 0, ns_per_tick);
 	return 0;
 }
 
