@@ -82,18 +82,11 @@ static void test_eager_and_single_hold_nothing(void **state)
 		struct fixture *fixture = set_up(policies[i]);
 		transmit_packets(fixture, 5);
 		assert_int_equal(received(fixture), 5);
+		assert_int_equal(fixture->egress[0].n_held, 0);
 		assert_int_equal(fixture->transmit.ops->burst_max, i);
 		assert_null(fixture->transmit.ops->drain);
 		tear_down(fixture);
 	}
-}
-
-static void test_single_polls_one_packet(void **state)
-{
-	struct fixture *fixture = set_up("single");
-
-	assert_int_equal(fixture->transmit.ops->burst_max, 1);
-	tear_down(fixture);
 }
 
 static void test_buffered_waits_for_a_full_buffer(void **state)
@@ -206,7 +199,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_every_policy_is_named_and_described),
 		cmocka_unit_test(test_every_policy_sends_or_holds_or_counts_every_packet),
 		cmocka_unit_test(test_eager_and_single_hold_nothing),
-		cmocka_unit_test(test_single_polls_one_packet),
 		cmocka_unit_test(test_buffered_waits_for_a_full_buffer),
 		cmocka_unit_test(test_buffered_timer_sends_what_waits),
 		cmocka_unit_test(test_what_the_port_refuses_is_freed_and_counted),
