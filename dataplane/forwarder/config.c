@@ -115,11 +115,6 @@ const struct option_spec forwarder_options[] = {
 		OPTION(gap_threshold_ns),
 		.default_text = "0ns",
 		.help = "a longer iteration is a gap; 0ns: as the ports allow"},
-	{.name = "gap-per-packet",
-		.type = OPTION_DURATION,
-		OPTION(gap_per_packet_ns),
-		.default_text = "0ns",
-		.help = "each packet handled may take this much more; 0ns: as the ports allow"},
 	{.name = "check",
 		.type = OPTION_FLAG,
 		OPTION(check),
@@ -288,8 +283,7 @@ static int decode(struct config *config, struct error *error)
 	struct port_gap_limits limits = port_gap_limits(config->specs, options->ports.n);
 	config->gap_threshold_ns =
 		options->gap_threshold_ns != 0 ? options->gap_threshold_ns : limits.threshold_ns;
-	config->gap_per_packet_ns =
-		options->gap_per_packet_ns != 0 ? options->gap_per_packet_ns : limits.per_packet_ns;
+	config->gap_per_packet_ns = limits.per_packet_ns;
 	return 0;
 }
 

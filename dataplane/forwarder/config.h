@@ -21,7 +21,7 @@ struct options {
 	uint64_t burst, hold, stamp_every;
 	uint64_t gaps_most; // 0: all
 	uint64_t duration_ns; // 0: until a signal
-	uint64_t gap_threshold_ns, gap_per_packet_ns; // 0: as the ports allow
+	uint64_t gap_threshold_ns; // 0: as the ports allow
 	bool check;
 };
 
@@ -30,7 +30,8 @@ struct config {
 	int writer_core; // of the logs; -1: the poller's, there is no other
 	struct wait wait;
 	uint16_t burst; // as given, or by the transmit policy
-	uint64_t gap_threshold_ns, gap_per_packet_ns; // as given, or by the kinds of the ports
+	uint64_t gap_threshold_ns; // as given, or by the kinds of the ports
+	uint64_t gap_per_packet_ns; // each packet handled may take this much more, by the same
 	struct port_spec specs[PORTS_MAX];
 	char *const *eal_options;
 	int n_eal_options;

@@ -28,7 +28,6 @@ class ForwardConfig(BaseModel):
     duration: str | None = None
     gaps: str | None = None
     gap_threshold: str | None = None
-    gap_per_packet: str | None = None
     hold: int | None = None
     stats: str | None = None
     eal: tuple[str, ...] = ()
