@@ -1,6 +1,7 @@
 // Every value comes back with its count, in order, whether it fits the array, memory or the file.
 
 #include "exact_counts.h"
+#include "test_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -124,15 +125,12 @@ static void test_more_values_than_memory_holds(void **state)
 
 static void test_a_file_system_without_unnamed_files(void **state)
 {
-	char own[] = "/tmp/exact_counts_test.XXXXXX";
-
-	assert_non_null(mkdtemp(own));
-	folder = own;
+	folder = test_folder;
 	needs_names = true;
 	check(1500000, far);
 	needs_names = false;
 	folder = "/tmp";
-	assert_int_equal(rmdir(own), 0); // nothing is left in it
+	assert_int_equal(rmdir(test_folder), 0); // nothing is left in it
 }
 
 static void test_a_folder_that_cannot_be_written(void **state)
@@ -157,5 +155,5 @@ int main(void)
 		cmocka_unit_test(test_a_folder_that_cannot_be_written),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

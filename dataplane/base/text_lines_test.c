@@ -1,3 +1,4 @@
+#include "test_folder.h"
 #include "text_lines.h"
 
 #include <errno.h>
@@ -125,16 +126,13 @@ static void test_a_file_that_cannot_be_read_is_named(void **state)
 
 static void test_a_pipe_is_refused(void **state)
 {
-	char path[] = "/tmp/taut-test-lines-XXXXXX", pipe[64];
+	char pipe[64];
 
-	assert_non_null(mkdtemp(path));
-	snprintf(pipe, sizeof(pipe), "%s/rules", path);
+	snprintf(pipe, sizeof(pipe), "%s/rules", test_folder);
 	assert_int_equal(mkfifo(pipe, 0600), 0);
 	assert_int_equal(text_lines_open(&lines, pipe, &error), -EINVAL);
 	assert_non_null(strstr(error.text, "rules: a pipe can be read but once; write it to"));
 	text_lines_close(&lines);
-	assert_int_equal(unlink(pipe), 0);
-	assert_int_equal(rmdir(path), 0);
 }
 
 int main(void)
@@ -149,5 +147,5 @@ int main(void)
 		cmocka_unit_test(test_a_pipe_is_refused),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

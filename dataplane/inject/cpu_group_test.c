@@ -3,6 +3,7 @@
 #include "cpu_group.h"
 #include "error.h"
 #include "pid_namespace.h"
+#include "test_folder.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -51,20 +52,12 @@ static void make_tree(struct tree *tree, const char *type, const char *options)
 {
 	char line[256];
 
-	snprintf(tree->folder, sizeof(tree->folder), "/tmp/cpu_group_test.XXXXXX");
+	snprintf(tree->folder, sizeof(tree->folder), "%s/XXXXXX", test_folder);
 	assert_non_null(mkdtemp(tree->folder));
 	snprintf(line, sizeof(line), "sys /sys sysfs rw 0 0\ncgroup %s %s %s 0 0\n", tree->folder,
 		type, options);
 	write_file(tree->folder, "mounts", line);
 	snprintf(tree->mounts, sizeof(tree->mounts), "%s/mounts", tree->folder);
-}
-
-static void remove_tree(struct tree *tree)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", tree->folder);
-	assert_int_equal(system(command), 0);
 }
 
 // As the kernel does, where they are set: who is moved leaves this group, or forgets what it was
@@ -134,7 +127,6 @@ static void version_1_is_limited_by_two_files(void **state)
 	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 4711);
 	cpu_group_destroy(group);
-	remove_tree(&tree);
 }
 
 static void version_2_is_limited_by_one_file(void **state)
@@ -158,7 +150,6 @@ static void version_2_is_limited_by_one_file(void **state)
 	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 12000);
 	cpu_group_destroy(group);
-	remove_tree(&tree);
 }
 
 static void no_cpu_controller_is_said_with_its_remedy(void **state)
@@ -173,7 +164,6 @@ static void no_cpu_controller_is_said_with_its_remedy(void **state)
 	assert_true(cpu_group_create(&group, tree.mounts, &error) < 0);
 	assert_non_null(strstr(error.text, "subtree_control"));
 	assert_null(group);
-	remove_tree(&tree);
 }
 
 static void groups_of_the_dead_are_removed_and_no_others(void **state)
@@ -206,7 +196,6 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	assert_int_equal(access(own, F_OK), 0);
 	cpu_group_destroy(group);
 	assert_int_not_equal(access(own, F_OK), 0);
-	remove_tree(&tree);
 }
 
 static void who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota(void **state)
@@ -238,7 +227,6 @@ static void who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota(void **
 		read_file(tree.folder, "cgroup.procs", text, sizeof(text));
 		assert_int_equal(atoi(text), 4711);
 		cpu_group_destroy(group);
-		remove_tree(&tree);
 	}
 }
 
@@ -267,7 +255,6 @@ static void however_many_are_left_in_a_group_of_the_dead_all_leave_it(void **sta
 	assert_int_equal(stat(procs, &status), 0);
 	assert_int_equal(status.st_size, 0);
 	cpu_group_destroy(group);
-	remove_tree(&tree);
 }
 
 // Before Linux 6.2 a cpuset does, and of version 2 a process changes it with its group.
@@ -305,7 +292,6 @@ static void who_is_moved_keeps_its_cores(void **state)
 	assert_int_equal(err, 0);
 	assert_true(CPU_EQUAL(&now, &one));
 	cpu_group_destroy(group);
-	remove_tree(&tree);
 }
 
 int main(void)
@@ -320,5 +306,5 @@ int main(void)
 		cmocka_unit_test(who_is_moved_keeps_its_cores),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }

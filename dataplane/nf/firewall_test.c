@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 // Behind cmocka.h, whose assertions it uses.
 #include "json_writer.h"
 #include "nf_test_env.h"
+#include "test_folder.h"
 
 #define HEAD                                                                                       \
 	"add table inet t\n"                                                                       \
@@ -28,16 +28,15 @@ static const uint64_t second_ticks = TEST_TSC_HZ;
 
 static int try_firewall(struct test_nf *nf, const char *rules, const char *more)
 {
-	char path[] = "/tmp/taut-firewall-XXXXXX", options[128];
-	int fd = mkstemp(path);
+	char path[64], options[128];
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, rules, strlen(rules)), strlen(rules));
-	close(fd);
+	snprintf(path, sizeof(path), "%s/rules", test_folder);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(rules, file) >= 0);
+	assert_int_equal(fclose(file), 0);
 	snprintf(options, sizeof(options), "rules=%s%s", path, more);
-	int err = test_nf_create(nf, "firewall", options, 2);
-	unlink(path);
-	return err;
+	return test_nf_create(nf, "firewall", options, 2);
 }
 
 static struct test_nf firewall(const char *rules, const char *more)
@@ -350,7 +349,7 @@ int main(int argc, char **argv)
 	};
 
 	test_env_start(argv[0]);
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 	test_env_stop();
 	return failed;
 }

@@ -12,6 +12,7 @@
 // Behind cmocka.h, whose assertions it uses.
 #include "nf_load.h"
 #include "nf_test_env.h"
+#include "test_folder.h"
 
 #include <rte_ether.h>
 #include <rte_ip.h>
@@ -54,14 +55,13 @@ static void test_an_object_that_lacks_something_is_refused(void **state)
 
 static void test_what_is_no_shared_object_is_refused(void **state)
 {
-	char folder[] = "/tmp/taut-nf-load-XXXXXX", path[PATH_MAX];
+	char path[PATH_MAX];
 
 	assert_refused("/nonexistent/a.so", "--nf /nonexistent/a.so: No such file or directory");
 	assert_refused("nonexistent.so:port=1", "--nf nonexistent.so: No such file or directory");
 	assert_refused("nonexistent", "--nf nonexistent: no such network function");
 	assert_refused("/tmp", "--nf /tmp: no file");
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/a.so", folder);
+	snprintf(path, sizeof(path), "%s/a.so", test_folder);
 	FILE *file = fopen(path, "w");
 	assert_non_null(file);
 	fputs("no shared object, but some text that is as long as the header of one is", file);
@@ -69,8 +69,6 @@ static void test_what_is_no_shared_object_is_refused(void **state)
 	assert_refused(path, "invalid ELF header");
 	chmod(path, 0666);
 	assert_refused(path, geteuid() == 0 ? "everybody may write to it" : "invalid ELF header");
-	unlink(path);
-	rmdir(folder);
 }
 
 static void test_options_are_read_as_of_taut_s_own(void **state)
@@ -159,7 +157,7 @@ int main(int argc, char **argv)
 	};
 
 	test_env_start(argv[0]);
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 	test_env_stop();
 	return failed;
 }

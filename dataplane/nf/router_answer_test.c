@@ -239,7 +239,7 @@ int main(int argc, char **argv)
 	};
 
 	test_env_start(argv[0]);
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 	test_env_stop();
 	return failed;
 }

@@ -276,15 +276,14 @@ static void assert_same_entry(const struct router *router, uint64_t entry,
 
 static void test_many_routes_are_found_one_by_one(void **state)
 {
-	char folder[] = "/tmp/taut-test-router-XXXXXX", routes[64], neighbours[64], options[160];
+	char routes[64], neighbours[64], options[160];
 	const struct routing_files files = {routes, neighbours, ""};
 	struct address address;
 	struct error error;
 	uint64_t entry;
 
-	assert_non_null(mkdtemp(folder));
-	snprintf(routes, sizeof(routes), "%s/routes", folder);
-	snprintf(neighbours, sizeof(neighbours), "%s/neighbours", folder);
+	snprintf(routes, sizeof(routes), "%s/routes", test_folder);
+	snprintf(neighbours, sizeof(neighbours), "%s/neighbours", test_folder);
 	snprintf(options, sizeof(options), "routes=%s,neighbours=%s", routes, neighbours);
 	FILE *file = fopen(neighbours, "w");
 	assert_non_null(file);
@@ -317,9 +316,6 @@ static void test_many_routes_are_found_one_by_one(void **state)
 		routing_free(&routing);
 		test_nf_destroy(&nf);
 	}
-	assert_int_equal(unlink(routes), 0);
-	assert_int_equal(unlink(neighbours), 0);
-	assert_int_equal(rmdir(folder), 0);
 }
 
 static void test_without_routes_nothing_is_forwarded(void **state)
@@ -336,12 +332,10 @@ static void test_without_routes_nothing_is_forwarded(void **state)
 
 static void test_a_file_that_is_wrong_is_refused(void **state)
 {
-	char path[] = "/tmp/taut-test-routes-XXXXXX", options[64], wanted[64];
+	char path[64], options[96], wanted[96];
 	struct test_nf nf;
-	int fd = mkstemp(path);
 
-	assert_true(fd >= 0);
-	assert_int_equal(close(fd), 0);
+	snprintf(path, sizeof(path), "%s/wrong", test_folder);
 	test_write(path, "10.0.0.0/8 dev 7\n");
 	snprintf(options, sizeof(options), "routes=%s", path);
 	snprintf(wanted, sizeof(wanted), "%s:1:16: dev 7: no such port", path);
@@ -368,7 +362,7 @@ int main(int argc, char **argv)
 	};
 
 	test_env_start(argv[0]);
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	int failed = cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 	test_env_stop();
 	return failed;
 }

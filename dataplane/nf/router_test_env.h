@@ -1,14 +1,13 @@
 #pragma once
 
-// Frames, and a router between two ports, for its tests. Included once a test program, after
-// nf_test_env.h.
+// Frames, and a router between two ports, for its tests, whose group has the fixtures of
+// test_folder.h. Included once a test program, after nf_test_env.h.
 
 #include "router_state.h"
+#include "test_folder.h"
 
 #include <rte_ip.h>
 #include <rte_udp.h>
-
-#include <unistd.h>
 
 static const char test_routes[] = "10.0.0.0/8 via 198.51.100.7 dev 1\n"
 				  "10.66.0.0/16 via 192.0.2.1 dev 0\n"
@@ -42,22 +41,18 @@ static inline void test_write(const char *path, const char *text)
 // more: further options, "" or ",key=value". Gives its state.
 static inline struct router *test_router(struct test_nf *nf, const char *more)
 {
-	char folder[] = "/tmp/taut-test-router-XXXXXX", options[256], paths[3][64];
+	char options[256], paths[3][64];
 	static const char *const names[] = {"routes", "neighbours", "addresses"};
 	const char *const texts[] = {test_routes, test_neighbours, test_addresses};
 
-	assert_non_null(mkdtemp(folder));
 	for (int i = 0; i < 3; i++) {
-		snprintf(paths[i], sizeof(paths[i]), "%s/%s", folder, names[i]);
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", test_folder, names[i]);
 		test_write(paths[i], texts[i]);
 	}
 	snprintf(options, sizeof(options), "routes=%s,neighbours=%s,addresses=%s%s", paths[0],
 		paths[1], paths[2], more);
 	if (test_nf_create(nf, "router", options, 2) < 0)
 		fail_msg("%s", test_error.text);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(unlink(paths[i]), 0);
-	assert_int_equal(rmdir(folder), 0);
 	return nf->state;
 }
 

@@ -1,16 +1,15 @@
 // What becomes of rows that cannot be switched on, in a tracefs made by hand.
 
 #include "arm.h"
+#include "test_folder.h"
 
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -23,32 +22,22 @@ static const char fault_format[] =
 static const char *const folders[] = {
 	"events", "events/exceptions", "events/exceptions/page_fault_user"};
 
-enum { N_FOLDERS = sizeof(folders) / sizeof(folders[0]) };
-
-static const char *below(const char *root, const char *name)
+static const char *below(const char *name)
 {
 	static char path[200];
 
-	snprintf(path, sizeof(path), "%s/%s", root, name);
+	snprintf(path, sizeof(path), "%s/%s", test_folder, name);
 	return path;
 }
 
-static void make_tracefs(const char *root)
+static void make_tracefs(void)
 {
-	for (size_t i = 0; i < N_FOLDERS; i++)
-		assert_int_equal(mkdir(below(root, folders[i]), 0700), 0);
-	FILE *file = fopen(below(root, "events/exceptions/page_fault_user/format"), "w");
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		assert_int_equal(mkdir(below(folders[i]), 0700), 0);
+	FILE *file = fopen(below("events/exceptions/page_fault_user/format"), "w");
 	assert_non_null(file);
 	assert_true(fputs(fault_format, file) >= 0);
 	assert_int_equal(fclose(file), 0);
-}
-
-static void remove_tracefs(const char *root)
-{
-	assert_int_equal(unlink(below(root, "events/exceptions/page_fault_user/format")), 0);
-	for (size_t i = N_FOLDERS; i > 0; i--)
-		assert_int_equal(rmdir(below(root, folders[i - 1])), 0);
-	assert_int_equal(rmdir(root), 0);
 }
 
 static size_t row_of(const char *name)
@@ -65,12 +54,10 @@ static void threads_that_a_filter_has_no_room_for_are_no_refusal_of_the_kernel(v
 	static struct trace_config config = {
 		.n_threads = TRACE_THREADS_MAX, .groups = 1U << GROUP_FAULTS};
 	static struct collector collector = {.config = &config};
-	char root[] = "/tmp/taut-arm-XXXXXX";
 	struct error error = {0};
 
-	assert_non_null(mkdtemp(root));
-	make_tracefs(root);
-	config.root = root;
+	make_tracefs();
+	config.root = test_folder;
 	for (uint32_t i = 0; i < TRACE_THREADS_MAX; i++)
 		config.threads[i] = 1000000 + 2 * i; // none beside another
 	collector.decoder = decoder_create(&config.cores, &collector.names);
@@ -81,7 +68,6 @@ static void threads_that_a_filter_has_no_room_for_are_no_refusal_of_the_kernel(v
 	assert_non_null(why);
 	assert_non_null(strstr(why, "name fewer"));
 	decoder_destroy(collector.decoder);
-	remove_tracefs(root);
 }
 
 int main(void)
@@ -91,5 +77,5 @@ int main(void)
 			threads_that_a_filter_has_no_room_for_are_no_refusal_of_the_kernel),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);
 }
