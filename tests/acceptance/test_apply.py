@@ -1,6 +1,5 @@
 """Apply killed at random points, and undone: the machine is as before, file by file."""
 
-import os
 import random
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 
 from host_snapshot import INTERRUPTS, differences, left_after_undo, snapshot
 from taut.cli.main import run_command
+from taut.core.cpus import cpuset_cores
 from taut.host.host import Host
 from taut.host.journal import Journal
 
@@ -85,8 +85,8 @@ def test_a_whole_apply_is_verified_and_undone() -> None:
 
 
 APPLY = [*TAUT, "apply", "--profile", "recommended", "--yes"]
-if (os.cpu_count() or 1) > 1:
-    APPLY += ["--cores", str((os.cpu_count() or 1) - 1)]
+if len(cpuset_cores()) > 1:
+    APPLY += ["--cores", str(cpuset_cores()[-1])]
 
 
 def _undo() -> subprocess.CompletedProcess[str]:

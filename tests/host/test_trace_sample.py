@@ -107,6 +107,7 @@ def tracefs() -> None:
 
 
 SWITCHES = """
+from taut.core.cpus import cpuset_cores
 from taut.host.trace_sample import record_events
 import os, time
 wanted = ("sched/sched_switch", "ipi/ipi_send_cpu", "no/such")
@@ -124,9 +125,10 @@ def test_a_live_kernel_gives_its_switches_and_keeps_nothing() -> None:
         SWITCHES
         + """
 # An idle core may switch nothing in half a second: this process goes to sleep there.
-os.sched_setaffinity(0, {0})
-events = record_events(wanted, (0,), 0.5)
-assert {e.core for e in events if e.name == "sched_switch"} == {0}, events
+core = cpuset_cores()[0]
+os.sched_setaffinity(0, {core})
+events = record_events(wanted, (core,), 0.5)
+assert {e.core for e in events if e.name == "sched_switch"} == {core}, events
 assert all("prev_comm=" in e.fields for e in events if e.name == "sched_switch")
 print(of(os.getpid()))
 """

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
 from taut.testbed.cleanup import run_processes
 from taut.testbed.owner import process_start_time
@@ -17,10 +18,11 @@ from waiting import name_of, state_of, wait_for
 def test_a_child_is_pinned_marked_and_logged(scope: RunScope, tmp_path: Path) -> None:
     log = tmp_path / "logs" / "x.log"
     code = "echo $TAUT_RUN; echo error >&2; exec sleep 100"
+    core = cpuset_cores()[0]
 
-    with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[0]) as process:
+    with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[core]) as process:
         process.wait_ready("error")
-        assert os.sched_getaffinity(process.pid) == {0}
+        assert os.sched_getaffinity(process.pid) == {core}
         assert os.getsid(process.pid) != os.getsid(0)
         assert process.alive()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
 from taut.testbed import cleanup
 from taut.testbed.control_groups import find_groups, group_name
@@ -28,6 +29,7 @@ from taut.testbed.scope import RunScope
 from waiting import wait_for
 
 KIND = ContainerPlacement()
+CORE = cpuset_cores()[0]
 CANNOT = KIND.missing(ContainerOptions())
 pytestmark = [
     pytest.mark.root,
@@ -46,7 +48,7 @@ def scope(tmp_path: Path) -> Iterator[RunScope]:
 
 
 def tenant_in(folder: Path, link: str = "memif") -> Tenant:
-    return Tenant("command", link, cores=(0,), housekeeping=(), files=(), log_dir=folder)
+    return Tenant("command", link, cores=(CORE,), housekeeping=(), files=(), log_dir=folder)
 
 
 def said_in(
@@ -58,7 +60,7 @@ def said_in(
     with KIND.entered(options, tenant, scope) as place, scope.at(place):
         words = ["sh", "-c", '"$@"; echo end; exec sleep 100', "sh", *argv]
         log = folder / "logs" / "x.log"
-        with child("x", words, scope=scope, log=log, cores=[0]) as process:
+        with child("x", words, scope=scope, log=log, cores=[CORE]) as process:
             process.wait_ready("^end$")
         return process.tail()[:-1]
 
@@ -71,7 +73,7 @@ def test_it_has_no_rights_over_shared_memory_and_is_held_to_its_core(
     found = dict(line.split(":\t") for line in said)
     assert {int(found[f"Cap{of}"], 16) for of in ("Prm", "Eff", "Bnd")} == {0}
     assert found["NoNewPrivs"] == "1"
-    assert found["Cpus_allowed_list"] == "0"
+    assert found["Cpus_allowed_list"] == str(CORE)
 
 
 def test_over_a_kernel_link_it_has_the_rights_that_are_listed(
@@ -121,10 +123,10 @@ def test_its_process_is_the_hosts_to_watch_and_to_stop(scope: RunScope, tmp_path
     with (
         KIND.entered(ContainerOptions(), tenant_in(tmp_path), scope) as place,
         scope.at(place),
-        child("x", ["sh", "-c", code], scope=scope, log=tmp_path / "x", cores=[0]) as process,
+        child("x", ["sh", "-c", code], scope=scope, log=tmp_path / "x", cores=[CORE]) as process,
     ):
         process.wait_ready("on")
-        assert os.sched_getaffinity(process.pid) == {0}
+        assert os.sched_getaffinity(process.pid) == {CORE}
         assert process.pid in cleanup.run_processes(scope.id)
 
         assert process.stop(signal.SIGINT) == 3
@@ -178,7 +180,7 @@ def test_a_root_without_util_linux_is_held_to_its_core_and_ends_with_taut(
     image, (shell, *_) = image_in(tmp_path, "sh", "sleep", "grep")
     last = max(os.sched_getaffinity(0))
     code = "grep -E ^Cpus_allowed_list /proc/self/status; echo end; exec sleep 1000"
-    tenant = replace(tenant_in(tmp_path), housekeeping=(0,))
+    tenant = replace(tenant_in(tmp_path), housekeeping=(CORE,))
     log = tmp_path / "x"
 
     with (
@@ -262,12 +264,13 @@ def test_no_runtime_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from taut.core.cpus import cpuset_cores
 from taut.testbed.placement import Tenant
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 base, log = map(Path, sys.argv[1:])
-tenant = Tenant("command", "memif", (0,), (), (), log.parent)
+tenant = Tenant("command", "memif", cpuset_cores()[:1], (), (), log.parent)
 with RunScope(base) as scope:
     with ContainerPlacement().entered(ContainerOptions(), tenant, scope) as place, scope.at(place):
         with child("x", ["sh", "-c", "echo on; exec sleep 1000"], scope=scope, log=log) as process:
@@ -333,10 +336,12 @@ def test_a_container_that_a_kill_left_before_its_program_is_ended(tmp_path: Path
 ROOTLESS = """
 import os, sys
 from pathlib import Path
+from taut.core.cpus import cpuset_cores
 from taut.testbed.placement import Tenant
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
+core = cpuset_cores()[0]
 folder = Path(sys.argv[1])
 os.environ["TMPDIR"] = str(folder)
 os.setgroups([])
@@ -344,14 +349,14 @@ os.setresgid(65534, 65534, 65534)
 os.setresuid(65534, 65534, 65534)
 why = ContainerPlacement().missing(ContainerOptions())
 assert why is None, why
-tenant = Tenant("command", "memif", (0,), (), (), folder)
+tenant = Tenant("command", "memif", (core,), (), (), folder)
 code = "id -u; cat /proc/self/uid_map; echo end; exec sleep 100"
 with RunScope(folder / "base") as scope:
     with ContainerPlacement().entered(ContainerOptions(), tenant, scope) as place, scope.at(place):
         log = folder / "x.log"
-        with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[0]) as process:
+        with child("x", ["sh", "-c", code], scope=scope, log=log, cores=[core]) as process:
             process.wait_ready("end")
-            assert os.sched_getaffinity(process.pid) == {0}
+            assert os.sched_getaffinity(process.pid) == {core}
             print(process.tail(), place.notes)
 assert list((folder / "base").iterdir()) == []
 """
