@@ -8,6 +8,9 @@ import pytest
 from taut.testbed.leftovers import Places, find_leftovers, probe_name, remove_leftovers
 from taut.testbed.owner import process_start_time
 
+DEAD = f"{2**22 + 1}-1"
+"""No process, ever: the kernel gives no number above 2**22 (proc(5), pid_max)."""
+
 HERE = Path("/proc/self/ns/pid").stat().st_ino
 """Our PID namespace; none is number 1."""
 
@@ -36,8 +39,12 @@ def test_instances_whose_process_is_dead_or_somebody_else_are_found(
     tmp_path: Path, places: Places
 ) -> None:
     me = f"{os.getpid()}-{process_start_time(os.getpid())}"
-    audits = [f"taut-audit-{me}", "taut-audit-1-1", f"taut-audit-{me}9-all", "taut-audit-x"]
-    audits += [f"taut-audit-{me}-{HERE}", f"taut-audit-1-1-{HERE}-all", "taut-audit-1-1-1-all"]
+    audits = [f"taut-audit-{me}", f"taut-audit-{DEAD}", f"taut-audit-{me}9-all", "taut-audit-x"]
+    audits += [
+        f"taut-audit-{me}-{HERE}",
+        f"taut-audit-{DEAD}-{HERE}-all",
+        f"taut-audit-{DEAD}-1-all",
+    ]
     names = ["taut-7", "taut-7-all", "taut-9", "taut-10-all", "taut-x", *audits, "perf"]
     names += [f"taut-7-{HERE}-all", f"taut-9-{HERE}", f"taut-10-{HERE}-all", "taut-10-1-all"]
     make(tmp_path, *(f"tracing/instances/{name}" for name in names))
@@ -45,8 +52,8 @@ def test_instances_whose_process_is_dead_or_somebody_else_are_found(
     found = [str(leftover) for leftover in find_leftovers(places)]
 
     folder = tmp_path / "tracing/instances"
-    left = ["taut-10-all", "taut-9", "taut-audit-1-1", f"taut-audit-{me}9-all"]
-    left += [f"taut-9-{HERE}", f"taut-10-{HERE}-all", f"taut-audit-1-1-{HERE}-all"]
+    left = ["taut-10-all", "taut-9", f"taut-audit-{DEAD}", f"taut-audit-{me}9-all"]
+    left += [f"taut-9-{HERE}", f"taut-10-{HERE}-all", f"taut-audit-{DEAD}-{HERE}-all"]
     assert sorted(found) == sorted(f"trace instance {folder}/{name}" for name in left)
 
 
@@ -67,13 +74,17 @@ def test_of_containers_that_only_tried_a_runtime_those_of_dead_ones_are_found(
     tmp_path: Path, places: Places
 ) -> None:
     alive = probe_name()
-    make(tmp_path, "tracing/instances", "cpu/taut-probe-1-1", f"memory/{alive}")
-    make(tmp_path, "memory/taut-probe-1-1", "unified/taut-probe-x")
-    make(tmp_path, f"unified/taut-probe-1-1-{HERE}", "unified/taut-probe-1-1-1")
+    make(tmp_path, "tracing/instances", f"cpu/taut-probe-{DEAD}", f"memory/{alive}")
+    make(tmp_path, f"memory/taut-probe-{DEAD}", "unified/taut-probe-x")
+    make(tmp_path, f"unified/taut-probe-{DEAD}-{HERE}", f"unified/taut-probe-{DEAD}-1")
 
     found = [leftover.path for leftover in find_leftovers(places)]
 
-    left = ("memory/taut-probe-1-1", "cpu/taut-probe-1-1", f"unified/taut-probe-1-1-{HERE}")
+    left = (
+        f"memory/taut-probe-{DEAD}",
+        f"cpu/taut-probe-{DEAD}",
+        f"unified/taut-probe-{DEAD}-{HERE}",
+    )
     assert found == [tmp_path / path for path in left]
     assert alive.endswith(f"-{HERE}")
 
