@@ -133,6 +133,18 @@ def test_repetitions_are_pooled_by_adding_packets(analysed):
     assert not pooled["two_bands"]
 
 
+def test_repetitions_with_medians_apart_are_told(tmp_path):
+    apart = [
+        MadeVariant("eager", "taut_forward", MadeTrial(n_packets=4_000, base_ns=base_ns))
+        for base_ns in (900, 1_300)
+    ]
+
+    [pooled] = document_of(make_run(tmp_path / "run", tuple(apart), repetitions=1))["variants"]
+
+    assert len(pooled["p50_of_repetitions"]) == 2
+    assert pooled["two_bands"]
+
+
 def test_planted_stall_is_an_episode_that_is_not_void(analysed):
     _, document = analysed
 
@@ -184,12 +196,17 @@ def test_failed_trial_keeps_its_place(analysed):
     assert document["n_failed"] == 1
 
 
-def test_void_above_one_percent_is_instrument_limited(analysed):
-    _, document = analysed
+@pytest.mark.parametrize(("n_void", "is_limited"), [(190, False), (191, True)], ids=["1 %", "more"])
+def test_void_above_one_percent_is_instrument_limited(tmp_path, n_void, is_limited):
+    # A packet is due every 10 us, and 19,000 after the warm-up.
+    gap = (150_000_000, 150_000_000 + 10_000 * n_void)
+    made = MadeTrial(base_ns=900, n_lost=0, device_stall=None, generator_gap=gap)
+    run = make_run(tmp_path / "run", (MadeVariant("eager", "taut_forward", made),), repetitions=1)
 
-    for trial in document["trials"]:
-        if trial["status"] == "whole":
-            assert trial["instrument_limited"] == (trial["void_share"] > 0.01)
+    [trial] = document_of(run)["trials"]
+
+    assert trial["void_share"] == n_void / 19_000
+    assert trial["instrument_limited"] is is_limited
 
 
 def test_a_percentile_decided_by_one_stall_is_at_least_something(analysed):

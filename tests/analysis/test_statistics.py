@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from fractions import Fraction
+from itertools import product
 from math import comb, sqrt
 
 import numpy as np
@@ -8,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
+from taut.analysis.blocks import SCHEMA
 from taut.analysis.statistics import EMPTY, selections, summarise, summary_of
 from taut.core.percentiles import PERCENTILES, percentile_rank
 
@@ -110,6 +112,29 @@ def test_populations_are_kept_apart():
     }
     assert got["main"].greatest == 1000
     assert got["without_void"].greatest == 30
+
+
+def test_how_far_percentiles_are_known_is_of_the_same_packets():
+    slow = {(0, 0, False), (1, 0, True), (2, 1, False)}
+    keys = list(product(range(40), (0, 1), (False, True)))
+    latencies = [900 if key in slow else 100 for key in keys]
+    columns = [*zip(*keys, strict=True), latencies, [100] * len(keys)]
+    blocks = pa.table(dict(zip(SCHEMA.names, columns, strict=True)), SCHEMA)
+    parts = [
+        distribution([latency] * 100, direction=direction, void=void)
+        for (_, direction, void), latency in zip(keys, latencies, strict=True)
+    ]
+
+    got = summarise(pa.concat_tables(parts), "latency", selections((0, 1)), blocks=blocks)
+
+    assert {name: s.supports["p99.9"].n_blocks_above for name, s in got.items() if s.n} == {
+        "main": 3,
+        "without_void": 2,
+        "main_0": 2,
+        "without_void_0": 1,
+        "main_1": 1,
+        "without_void_1": 1,
+    }
 
 
 def test_nothing_seen_is_none_and_not_zero():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from made_run import VARIANTS, make_run
+from made_run import VARIANTS, MadeTrial, MadeVariant, make_run
 from taut.analysis.results import analyse_run
 from taut.records.rundir import RunDirectory
 
@@ -56,3 +56,29 @@ def test_a_device_that_moves_the_probes_is_told_beside_what_it_loses(
     if told:
         assert told[0].startswith(f"{foreign} frames came back that are no probes")
         assert "taut analyze" in told[0]
+
+
+def test_sums_that_do_not_come_out_are_told_and_are_not_called_right(tmp_path: Path) -> None:
+    run = RunDirectory(make_run(tmp_path, VARIANTS[1:2], repetitions=2))
+    path, _ = sorted(tmp_path.glob("trials/*/trial.json"))
+    document = json.loads(path.read_text())
+    document["generator"]["counters"]["duplicates"] += 1
+    path.write_text(json.dumps(document))
+
+    result = analyse_run(run)
+
+    assert [trial.measured.sums_reconcile for trial in result.trials] == [False, True]
+    assert result.trials[0].warnings[0].startswith("sums do not reconcile: total: ")
+    assert not result.variants[0].sums_reconcile
+
+
+def test_a_latency_below_zero_is_told(tmp_path: Path) -> None:
+    early = MadeVariant("eager", "taut_forward", MadeTrial(base_ns=-100))
+    run = RunDirectory(make_run(tmp_path, (early,), repetitions=1))
+
+    [trial] = analyse_run(run).trials
+
+    assert f"negative latency: {trial.latency().min_ns} ns; the clock or the stamps are wrong" in (
+        trial.warnings
+    )
+    assert trial.latency().min_ns < 0

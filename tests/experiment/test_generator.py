@@ -1,6 +1,7 @@
 """What the generator is asked for one trial."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,18 @@ from taut.core.asked import Asked
 from taut.core.errors import MissingToolError
 from taut.experiment.cores import Cores
 from taut.experiment.generator import asked_of, read_result
-from taut.experiment.plan import make_plan
+from taut.experiment.plan import Bounded, make_plan
 from taut.experiment.spec import parse_spec
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 
 
 def asked_for(
-    place: Path, transmit: str = "eager", rate: str = "10kpps", trace: str = "auto"
+    place: Path,
+    transmit: str = "eager",
+    rate: str = "10kpps",
+    trace: str = "auto",
+    bounded: Bounded | None = None,
 ) -> Asked:
     plan = make_plan(
         parse_spec(
@@ -26,7 +31,8 @@ def asked_for(
         )
     )
     cores = Cores(generator=0, device=1, writer=0, runner=0)
-    return asked_of(plan.trials[0], plan, cores, ("memif:a", "memif:b"), place, 7, 64)
+    trial = replace(plan.trials[0], bounded=bounded)
+    return asked_of(trial, plan, cores, ("memif:a", "memif:b"), place, 7, 64)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +53,15 @@ def test_the_generator_watches_the_device_where_there_is_one(tmp_path: Path):
 def test_records_come_soon_for_a_trace_that_follows_them_alone(tmp_path: Path):
     assert asked_for(tmp_path, trace="tail")["record-within"] == "2000000000ns"
     assert "record-within" not in asked_for(tmp_path, trace="continuous")
+
+
+def test_of_a_bounded_trial_no_more_is_recorded_than_fits(tmp_path: Path):
+    bounded = asked_for(tmp_path, bounded=Bounded(one_in=5000, most=300, gaps=7))
+    whole = asked_for(tmp_path)
+
+    asked = {"record-one-in": "5000", "record-void": "slow", "record-most": "300"}
+    assert bounded == whole | asked
+    assert not whole.keys() & asked.keys()
 
 
 def test_numbers_are_handed_over_as_the_report_gives_them_back(tmp_path: Path):
