@@ -10,6 +10,7 @@ import pytest
 
 from host_tree import POLL, TreeWriter, put, tree
 from taut.core.errors import InputError, TautError
+from taut.core.processes import process_start_time
 from taut.experiment import leftovers
 from taut.host.apply import Wish, apply_changes
 from taut.host.host import Host
@@ -19,7 +20,7 @@ from taut.host.state import HostState, HostStateError, HostStates, holders
 from taut.testbed import cleanup
 from taut.testbed.core_locks import busy_cores, measuring_on
 from taut.testbed.leftovers import Places, find_leftovers, remove_leftovers
-from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace, process_start_time
+from taut.testbed.owner import Owner, boot_id, owner_of, pid_namespace
 
 TIMEOUT = "/proc/sys/kernel/hung_task_timeout_secs"
 FILES = {

@@ -10,7 +10,7 @@ import pytest
 from taut.host.host import Host
 from taut.host.situation import TraceEvent
 from taut.host.threads import start_ticks
-from taut.host.trace_sample import missing_events, parse_trace, record_events
+from taut.host.trace_sample import is_under_way, missing_events, parse_trace, record_events
 
 LINES = """\
 # tracer: nop
@@ -83,6 +83,16 @@ def test_what_a_killed_process_left_is_removed_and_what_lives_is_not(tmp_path: P
         "perf",
         *(f"taut-audit-{name}" for name in kept),
     }
+
+
+def test_what_a_process_left_that_ended_and_was_not_waited_for_is_not_under_way() -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as process:
+        name = f"taut-audit-{process.pid}-{start_ticks(Host(), process.pid)}"
+        assert is_under_way(name, Host())
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+        assert not is_under_way(name, Host())
 
 
 def in_own_tracefs(code: str) -> subprocess.Popen[str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from taut.core.processes import process_start_time
 from taut.testbed.leftovers import Places, find_leftovers, probe_name, remove_leftovers
-from taut.testbed.owner import process_start_time
 
 DEAD = f"{2**22 + 1}-1"
 """No process, ever: the kernel gives no number above 2**22 (proc(5), pid_max)."""

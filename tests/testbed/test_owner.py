@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from taut.testbed.owner import HugepageGrant, owner_of, process_start_time, read_owner
+from taut.core.processes import process_start_time
+from taut.testbed.owner import HugepageGrant, owner_of, read_owner
 
 
 def test_an_owner_reads_back(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
+from taut.core.processes import process_start_time
 from taut.testbed.cleanup import run_processes
-from taut.testbed.owner import process_start_time
 from taut.testbed.process import child
 from taut.testbed.scope import RunScope
 from waiting import name_of, state_of, wait_for

@@ -268,7 +268,7 @@ def test_a_folder_that_cannot_be_removed_is_not_told_as_removed(
 
 
 def test_a_folder_being_made_is_left_alone(tmp_path: Path) -> None:
-    from taut.testbed.owner import process_start_time
+    from taut.core.processes import process_start_time
 
     folder = tmp_path / f".new-ab12-{os.getpid()}-{process_start_time(os.getpid())}"
     folder.mkdir()

@@ -1,5 +1,6 @@
 """A process under watch: found, told from a later one, and never moved."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -88,9 +89,10 @@ def test_a_zombie_is_no_process(tmp_path: Path) -> None:
     host = tree(tmp_path, files(MINE))
     found = find_process(host, 500, (2,))
 
-    zombie = "State:\tZ (zombie)\nCpus_allowed_list:\t2\n"
-    put(tmp_path, "/proc/500/status", zombie)
-    put(tmp_path, "/proc/501/status", zombie)
+    for number in (500, 501):
+        stat = host.read(f"/proc/{number}/stat")
+        assert stat is not None
+        put(tmp_path, f"/proc/{number}/stat", re.sub(r"\) \w ", ") Z ", stat))
 
     with pytest.raises(TautError, match=r"^process 500 \(my-program\) ended while it was measured"):
         found.check(host)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
+
+from taut.core.processes import process_start_time
 
 START = "start"
 """Python and its imports, up to where the command begins."""
@@ -95,8 +96,8 @@ def timings_so_far() -> Sequence[StageTime] | None:
 
 def _age_s() -> float:
     """How long ago this process began, to a tick of the kernel's clock (10 ms)."""
-    stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace")
-    # The second field is the command in parentheses and may hold anything, ")" included.
-    began_ticks = int(stat.rpartition(")")[2].split()[19])
+    began_ticks = process_start_time(os.getpid())
+    if began_ticks is None:
+        return 0.0
     age_s = time.clock_gettime(time.CLOCK_BOOTTIME) - began_ticks / os.sysconf("SC_CLK_TCK")
     return max(0.0, age_s)

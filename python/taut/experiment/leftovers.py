@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import InputError
+from taut.core.processes import process_start_time
 from taut.host.host import Host
 from taut.host.journal import Journal, boot_id
 from taut.host.state import holders, take_back
@@ -19,7 +20,7 @@ from taut.host.writer import Writer
 from taut.testbed import cleanup
 from taut.testbed.core_locks import measuring_on, refuse_others
 from taut.testbed.leftovers import find_leftovers, remove_leftovers
-from taut.testbed.owner import owner_of, pid_namespace, process_start_time
+from taut.testbed.owner import owner_of, pid_namespace
 from taut.testbed.scratch import find_dead, sweep
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from taut.core.cpus import CpuSet, cores_in
+from taut.core.processes import process_start_time
+from taut.core.processes import stat_fields as stat_fields
 from taut.host.host import Host
 
 _PF_KTHREAD = 0x00200000
@@ -99,14 +101,8 @@ def read_of_thread(host: Host, pid: int, tid: int, name: str) -> str | None:
 
 
 def start_ticks(host: Host, thread: int) -> int | None:
-    """When a thread or process started, in clock ticks since boot; None when there is none."""
-    fields = stat_fields(host.read(f"/proc/{thread}/stat") or "")
-    return int(fields[19]) if len(fields) > 19 and fields[19].isdigit() else None
-
-
-def stat_fields(stat: str) -> list[str]:
-    """Give the fields of a stat (proc(5)) from the third on: the second may hold blanks."""
-    return stat.rpartition(")")[2].split()
+    """When a thread or process began, in clock ticks since boot; None: it is gone or dead."""
+    return process_start_time(thread, host.root)
 
 
 def comm_of(stat: str) -> str:

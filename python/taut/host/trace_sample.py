@@ -12,15 +12,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from taut.core.cpus import CpuSet, cpu_mask
+from taut.core.trace_names import AUDIT
 from taut.host.host import Host
 from taut.host.situation import TraceEvent
 from taut.host.threads import PID_NAMESPACE, start_ticks
 
 TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 
-# The number of the process that records, when it started, for numbers are used again, and the PID
-# namespace that it is from, for containers have other numbers (not in names of an older taut).
-_INSTANCE = re.compile(r"taut-audit-(\d+)-(\d+)(?:-(\d+))?(?:-all)?")
 # What other cores do to a core is noted on theirs: these events are recorded on all cores.
 _SEEN_ELSEWHERE = frozenset({"ipi", "module", "cpuhp"})
 # `  kworker/0:1-17 (  17) [000] d..2. 12.345678: sched_switch: prev_comm=...`; the number of the
@@ -126,10 +124,11 @@ def _instance(folder: Path, suffix: str, events: Sequence[str], cores: CpuSet) -
 
 def is_under_way(name: str, host: Host) -> bool:
     """Whether an instance of tracefs is that of an audit which is under way."""
-    match = _INSTANCE.fullmatch(name)
+    match = AUDIT.fullmatch(name)
     if match is None:
         return False
-    return is_elsewhere(match[3], host) or start_ticks(host, int(match[1])) == int(match[2])
+    process, began = int(match[1]), int(match[2])
+    return is_elsewhere(match["namespace"], host) or start_ticks(host, process) == began
 
 
 def is_elsewhere(namespace: str | None, host: Host) -> bool:
@@ -143,7 +142,7 @@ def is_elsewhere(namespace: str | None, host: Host) -> bool:
 def _remove_stale(instances: Path) -> None:
     """Remove what taut's killed processes left."""
     for left in instances.glob("taut-audit-*"):
-        if _INSTANCE.fullmatch(left.name) and not is_under_way(left.name, Host()):
+        if AUDIT.fullmatch(left.name) and not is_under_way(left.name, Host()):
             with suppress(OSError):
                 left.rmdir()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from taut.core.errors import TautError
 from taut.core.held import held_alone
+from taut.core.processes import process_start_time
 from taut.testbed import hugepages, netlink
 from taut.testbed.carriers import KILL_S, carriers, kill_carriers
 from taut.testbed.control_groups import find_groups, remove_groups
@@ -21,7 +22,6 @@ from taut.testbed.owner import (
     OWNER_FILE,
     HugepageGrant,
     Owner,
-    process_start_time,
     read_owner,
     temporary_mark,
 )

@@ -16,15 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from taut.core.processes import process_start_time
+from taut.core.trace_names import AUDIT, TRACE
 from taut.testbed.control_groups import find_groups, remove_groups
-from taut.testbed.owner import pid_namespace, process_start_time
+from taut.testbed.owner import pid_namespace
 
 _TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-# The same names as in dataplane/trace/tracefs.c and dataplane/inject/cpu_group.c; in those of an
-# older taut there is no namespace.
-_INSTANCE = re.compile(r"taut-(\d+)(?:-(?P<namespace>\d+))?(?:-all)?")
-# As in host/trace_sample.py.
-_AUDIT = re.compile(r"taut-audit-(\d+)-(\d+)(?:-(?P<namespace>\d+))?(?:-all)?")
+# As in dataplane/inject/cpu_group.c; in the names of an older taut there is no namespace.
 _GROUP = re.compile(r"taut-inject-(\d+)(?:-(?P<namespace>\d+))?")
 _PROBE = re.compile(r"taut-probe-(\d+)-(\d+)(?:-(?P<namespace>\d+))?")
 # An instance may exist without tracefs being mounted: look in a mount namespace of our own.
@@ -88,9 +86,9 @@ def _instances(places: Places) -> Iterator[Leftover]:
 
 
 def _is_left(places: Places, instance: str) -> bool:
-    if trace := _INSTANCE.fullmatch(instance):
+    if trace := TRACE.fullmatch(instance):
         return _is_of_here(trace) and not _is_program(places, trace[1], "taut-trace")
-    audit = _AUDIT.fullmatch(instance)
+    audit = AUDIT.fullmatch(instance)
     return audit is not None and _is_of_here(audit) and not _is_process(audit)
 
 

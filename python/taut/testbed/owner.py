@@ -12,6 +12,7 @@ from typing import Self
 
 from taut.core.errors import InputError
 from taut.core.files import write_json
+from taut.core.processes import process_start_time
 from taut.records.documents.json_form import parse, plain_object, read_json
 
 OWNER_FILE = "owner.json"
@@ -92,19 +93,6 @@ def read_owner(folder: Path) -> Owner | None:
 def temporary_mark(folder: Path, run_id: str) -> Path:
     """Give the file that marks a temporary folder as that run's; cleanup deletes no other."""
     return folder / f".taut-{run_id}"
-
-
-def process_start_time(pid: int) -> int | None:
-    """Field 22 of /proc/PID/stat, in ticks since boot; None when there is no such process."""
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    # The second field is the command in parentheses and may hold anything, ")" included.
-    fields = stat[stat.rindex(")") + 2 :].split()
-    if fields[0] in {"Z", "X"}:
-        return None
-    return int(fields[19])
 
 
 def boot_id() -> str:

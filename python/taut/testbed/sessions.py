@@ -10,6 +10,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from taut.core.processes import living_fields
+
 _KILL_TIMEOUT_S = 60.0
 _PROC = Path("/proc")
 
@@ -66,14 +68,8 @@ class Session:
         """Give what /proc/PID/stat says behind the name, of each that is alive."""
         found = {}
         for entry in _PROC.iterdir():
-            if not entry.name.isdigit():
-                continue
-            try:
-                text = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                continue  # gone
-            fields = text[text.rindex(")") + 2 :].split()
-            if int(fields[3]) == self._leader and fields[0] not in {"Z", "X"}:
+            fields = living_fields(int(entry.name)) if entry.name.isdigit() else []
+            if fields and int(fields[3]) == self._leader:
                 found[int(entry.name)] = fields
         return found
 

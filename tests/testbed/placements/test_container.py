@@ -15,12 +15,12 @@ import pytest
 
 from taut.core.cpus import cpuset_cores
 from taut.core.errors import TrialError
+from taut.core.processes import process_start_time
 from taut.testbed import cleanup
 from taut.testbed.control_groups import find_groups, group_name
 from taut.testbed.guest.image import linked
 from taut.testbed.oci_bundle import Bundle, write_bundle
 from taut.testbed.oci_runtime import find_runtime
-from taut.testbed.owner import process_start_time
 from taut.testbed.placement import Tenant
 from taut.testbed.placements.container import ContainerOptions, ContainerPlacement
 from taut.testbed.process import child

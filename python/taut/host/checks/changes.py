@@ -1,8 +1,8 @@
 """Checks of what changes a host while it serves: tracing left on, modules, cores and cpusets."""
 
-import re
 from collections.abc import Iterable
 
+from taut.core.trace_names import TRACE
 from taut.host.check import Finding, Remedy
 from taut.host.checks._holders import holders
 from taut.host.checks._tracing import tracefs
@@ -13,8 +13,6 @@ from taut.host.threads import some
 from taut.host.trace_sample import is_elsewhere, is_under_way
 from taut.host.view import WATCH, View
 
-# The instances of taut-trace, as in dataplane/trace/tracefs.c.
-_TRACE = re.compile(r"taut-(\d+)(?:-(\d+))?(?:-all)?")
 _PROBES = ("kprobe_events", "uprobe_events")
 _BPF_TYPES = frozenset(
     {"kprobe", "tracepoint", "raw_tracepoint", "raw_tracepoint_writable", "perf_event", "tracing"}
@@ -67,7 +65,7 @@ def _buffers(see: View, folder: str) -> list[str]:
 
 
 def _is_taken(see: View, name: str) -> bool:
-    trace = _TRACE.fullmatch(name)
+    trace = TRACE.fullmatch(name)
     if trace is None:
         return is_under_way(name, see.host)
     is_tracer = see.read(f"/proc/{trace[1]}/comm") == "taut-trace"
