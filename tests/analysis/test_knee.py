@@ -51,6 +51,13 @@ def test_what_a_stall_of_the_generator_lost_or_kept_from_being_sent_in_time_is_n
     assert find_knee([row(100), refused]) == (refused, "99.5 % of the rate achieved")
 
 
+def test_what_the_generator_gave_up_is_no_knee():
+    given_up = row(300, achieved=0.995, due=10_000, unsent=50, void=50, void_share=0.005)
+
+    assert find_knee([row(100), given_up]) is None
+    assert find_unsent([row(100), given_up], []) is given_up
+
+
 def test_what_a_link_refuses_is_the_device_s_however_late_other_packets_are():
     late = {"due": 10_000, "void": 200, "void_share": 0.02, "instrument_limited": True}
     refused = row(300, achieved=0.8, unsent=2_000, **late)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from taut.analysis.load import achieved_share, load_of, share_words
 from taut.core.units import digits_of
+from taut.records.documents.generator import RATE_TOLERANCE, share_in_time
 from taut.records.documents.results import Variant
 
 LOSS = 0.001
-RATE = 0.999
+RATE = 1 - RATE_TOLERANCE
 P50_FACTOR = 10
 
 
@@ -68,8 +69,8 @@ def _is_generators(row: Variant, floors: Sequence[Variant]) -> bool:
     is void may all have been sent too late: no more than that is lacking, but for what was refused.
     More than a rate may lack, refused and not void, is the device's however late others are.
     """
-    refused = row.refused > (1 - RATE) * row.due
-    in_time = achieved_share(row) * row.due / max(1, row.due - row.unsent)
+    refused = row.refused > RATE_TOLERANCE * row.due
+    in_time = share_in_time(row.achieved_pps, row.offered_pps, row.due, row.refused)
     is_late = row.instrument_limited or in_time < RATE <= in_time + row.void_share
     is_held_up = is_late and not refused
     return is_held_up or any(

@@ -24,6 +24,7 @@ from taut.records.documents.generator import (
     INSTRUMENT_LIMIT,
     RATE_TOLERANCE,
     GeneratorResult,
+    share_in_time,
     warm_count,
 )
 from taut.records.documents.search import (
@@ -245,7 +246,7 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     due, unsent, lost, void = (
         warm_count(counters, name) for name in ("due", "unsent", "lost", "void")
     )
-    sent, in_time = due - unsent, share_in_time(generator)
+    sent, in_time = due - unsent, _in_time_of(generator)
     is_limited = not due or void > INSTRUMENT_LIMIT * due
     is_behind = 0 < in_time < 1 - RATE_TOLERANCE - (0 if is_limited else void / due)
     if is_behind:
@@ -264,21 +265,6 @@ def count(trial: Kept, within_ns: int | None) -> Counted:
     if void and counted.loss_ratio:
         return replace(counted, own=void - count_void(histogram))
     return counted
-
-
-def share_in_time(generator: GeneratorResult) -> float:
-    """Give how much of what the port did not refuse was sent at the rate asked for; 0: not known.
-
-    The two rates are of all packets, those of the warm-up too: what was due, over the time of the
-    schedule, and what was sent, over that of sending. What was given up in the end is late for
-    ever.
-    """
-    counters = generator.counters
-    due = counters.get("due", 0)
-    not_refused = due - counters.get("unsent", 0) + counters.get("abandoned", 0)
-    if not (generator.achieved_pps and generator.offered_pps and not_refused):
-        return 0.0
-    return generator.achieved_pps / generator.offered_pps * due / not_refused
 
 
 def describe_search(
@@ -304,6 +290,15 @@ def describe_search(
         steps=found.steps,
         stopped=found.stopped,
     )
+
+
+def _in_time_of(generator: GeneratorResult) -> float:
+    """Give the share in time of all packets, those of the warm-up too, as both rates are."""
+    due, unsent, given_up = (
+        generator.counters.get(name, 0) for name in ("due", "unsent", "abandoned")
+    )
+    refused = unsent - given_up
+    return share_in_time(generator.achieved_pps, generator.offered_pps, due, refused)
 
 
 def _doubted(found: Found, carried: Bound | None) -> Found:

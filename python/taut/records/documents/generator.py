@@ -22,6 +22,19 @@ Counters: TypeAlias = Mapping[str, int]
 """
 
 
+def share_in_time(
+    achieved_pps: float | None, offered_pps: float | None, due: int, refused: int
+) -> float:
+    """Give how much of what the link did not refuse was sent at the rate asked for; 0: not known.
+
+    A rate is what was due, over the time of the schedule, or what was sent, over that of sending.
+    What was given up in the end is late for ever: it is among `due`, and not refused.
+    """
+    if not (achieved_pps and offered_pps and due > refused):
+        return 0.0
+    return achieved_pps / offered_pps * due / (due - refused)
+
+
 def warm_count(counters: Counters, name: str) -> int:
     """Count packets due after the warm-up that are `due`, `unsent`, `lost` or `void`."""
     return counters.get(name, 0) - counters.get("cold" if name == "due" else f"{name}_cold", 0)
