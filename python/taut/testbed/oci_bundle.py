@@ -57,7 +57,6 @@ class Bundle:
     root: Path | None  # a root file system; None: the host's programs and libraries
     read: Sequence[Path]  # bound at their own paths, read-only
     written: Sequence[Path]  # bound at their own paths
-    working_folder: Path
     capabilities: Sequence[str]
     netns: Path | None  # None: a network namespace of its own, with nothing in it
     cgroup: str | None  # below the root of each hierarchy; None: as the process that starts it
@@ -144,7 +143,7 @@ def _config(bundle: Bundle, root: Path, bound: Sequence[Path]) -> JsonObject:
             "user": {"uid": 0, "gid": 0},
             "args": list(bundle.argv),
             "env": [f"{name}={value}" for name, value in bundle.environment.items()],
-            "cwd": str(bundle.working_folder),
+            "cwd": "/",
             "noNewPrivileges": True,
             "capabilities": rights,
         },

@@ -58,7 +58,6 @@ def cannot_run(runtime: str) -> str | None:
         root=None,
         read=(),
         written=(),
-        working_folder=Path("/"),
         capabilities=(),
         netns=None,
         cgroup=f"/{name}" if os.geteuid() == 0 else None,
@@ -114,7 +113,6 @@ def contained(
         netns=None,
         environment={},
         line_buffered=False,
-        working_folder=None,
     )
     process = popen(waiting, scope)
     started = None

@@ -32,7 +32,6 @@ def child(
     environment: Mapping[str, str] | None = None,
     keep_stdin_open: bool = False,
     line_buffered: bool = False,
-    working_folder: Path | None = None,
 ) -> Iterator[Child]:
     """Run a program on the given cores, in the scope's place; it is dead when the block is left.
 
@@ -48,7 +47,6 @@ def child(
         environment=environment or {},
         keep_stdin_open=keep_stdin_open,
         line_buffered=line_buffered,
-        working_folder=working_folder,
     )
     place = scope.place
     with started_here(program, scope) if place is None else place.started(program) as started:
@@ -80,7 +78,6 @@ def popen(program: Program, scope: RunScope) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, **program.environment, **scope.environment},
-            cwd=program.working_folder,
             # Its own session: Ctrl-C at the terminal reaches taut only, which stops the trial.
             start_new_session=True,
         )

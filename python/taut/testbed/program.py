@@ -32,7 +32,6 @@ class Program:
     keep_stdin_open: bool = False
     line_buffered: bool = False
     """Its output says that it is ready: otherwise that would reach the log only in whole blocks."""
-    working_folder: Path | None = None
 
 
 class Child:

@@ -18,7 +18,6 @@ BUNDLE = Bundle(
     root=None,
     read=[Path("/opt/rules")],
     written=[Path("/run/taut/ab12")],
-    working_folder=Path("/"),
     capabilities=["CAP_NET_RAW"],
     netns=None,
     cgroup="/taut-ab12-c1",

@@ -311,7 +311,6 @@ def test_a_container_that_a_kill_left_before_its_program_is_ended(tmp_path: Path
             root=None,
             read=(),
             written=(),
-            working_folder=Path("/"),
             capabilities=(),
             netns=None,
             cgroup=f"/{name}",

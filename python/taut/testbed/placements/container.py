@@ -166,7 +166,7 @@ class Containers:
         tenant = self._tenant
         is_root = os.geteuid() == 0
         cores = sorted({*program.cores, *tenant.housekeeping})
-        folder, root = program.working_folder, self._options.root
+        root = self._options.root
         read = [*self._options.mounts, *(path for path in tenant.files if path.exists())]
         argv = list(program.argv)
         if not self._options.has_program(argv[0]):
@@ -184,8 +184,7 @@ class Containers:
             environment={"PATH": PATH, **program.environment, **self._scope.environment},
             root=root,
             read=read,
-            written=[self._scope.folder, tenant.log_dir, *([] if folder is None else [folder])],
-            working_folder=folder or Path("/"),
+            written=[self._scope.folder, tenant.log_dir],
             capabilities=self._capabilities,
             netns=None if program.netns is None else NETNS_FOLDER / program.netns,
             cgroup=f"/{name}" if is_root else None,
