@@ -12,7 +12,6 @@ from taut.analysis.results import analyse_run
 from taut.analysis.rfc import with_figures
 from taut.cli.rfc_words import print_rfc
 from taut.core.errors import InputError
-from taut.experiment.bursts import SHORTEST as SHORTEST_SENT
 from taut.records.documents.json_form import parse, plain_object
 from taut.records.documents.results import WITHOUT_VOID
 from taut.records.documents.rfc import (
@@ -31,7 +30,6 @@ from taut.records.documents.rfc import (
 from taut.records.rundir import RunDirectory
 from taut.report.html import write_html
 from taut.report.rfc import cautions, headline, problems, read_rfc, statements_of, tables_of
-from taut.report.rfc_tables import SHORTEST
 from terminal import WIDTHS
 
 SYSTEM = "System recovery"
@@ -209,7 +207,6 @@ def test_bursts_have_the_rfcs_buffer_times():
     assert table(made_rfc("9004"), "Back-to-back frames") == (
         ("64 B", "1,000", "900, 1,100, 141", "2 ms", "400 µs", "2 of 3"),
     )
-    assert SHORTEST == SHORTEST_SENT
 
 
 def test_bursts_none_of_which_counts_are_marked():

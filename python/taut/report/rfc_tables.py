@@ -9,6 +9,7 @@ from statistics import fmean
 
 from taut.analysis.load import bounds_words, frame_words, share_words
 from taut.core.units import digits_of, format_ns
+from taut.experiment.bursts import SHORTEST
 from taut.records.documents.rfc import LatencyFound, LatencyTrial, RfcDocument, RfcOfDevice
 from taut.report import cells
 from taut.report.rfc_numbers import (
@@ -22,9 +23,6 @@ from taut.report.rfc_numbers import (
     spread_of,
 )
 from taut.report.search import irregular_words
-
-SHORTEST = 16
-"""Frames of the first burst (experiment/bursts.py)."""
 
 
 @dataclass(frozen=True)
