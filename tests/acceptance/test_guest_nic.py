@@ -9,7 +9,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,18 @@ import pytest
 
 from taut.core.errors import TrialError
 from taut.testbed.guest import image, qemu
-from taut.testbed.guest.kernel import NIC_MODULES, cache_folder, fetch_kernel, held_cache
+from taut.testbed.guest.kernel import Kernel, cache_folder, fetch_kernel, held_cache
 from taut.testbed.guest.machine import Machine, machine
 from taut.testbed.guest.qemu import Files, Shape
 from taut.testbed.scope import RunScope
 
 N_CARDS = 4
 IGB = "0x80860x10c9"
+IGB_MODULES = (
+    "drivers/dca/dca.ko",
+    "drivers/i2c/algos/i2c-algo-bit.ko",
+    "drivers/net/ethernet/intel/igb/igb.ko",
+)
 # Where the frames of direction 1 go (dataplane/generator/probe.c): a virtual function is not given
 # what is for others.
 STATION = "02:74:00:00:00:01"
@@ -53,13 +58,20 @@ def cards() -> list[str]:
     return words
 
 
+def with_driver(kernel: Kernel) -> Kernel:
+    """Add the kernel's own driver of the cards, as far as it is not built in."""
+    tree = kernel.config.parents[1] / f"lib/modules/{kernel.release}/kernel"
+    paths = [tree / name for name in IGB_MODULES]
+    return replace(kernel, modules=(*kernel.modules, *(path for path in paths if path.exists())))
+
+
 @pytest.fixture(scope="module")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     cache, logs = cache_folder(), tmp_path_factory.mktemp("logs")
     ip = Path(shutil.which("ip") or "/usr/sbin/ip")
     with RunScope() as scope:
         with held_cache(cache):
-            kernel = fetch_kernel("amd64", cache, NIC_MODULES)
+            kernel = with_driver(fetch_kernel("amd64", cache))
             base = image.base_image(kernel, cache)
             initrd = image.with_files(base, [ip], scope.folder)
         shape = Shape(

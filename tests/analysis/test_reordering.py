@@ -12,10 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from made_rows import extras, row, write_rows
-from taut.analysis.reordering import Reordering, read_reordering, reordering_of
+from taut.analysis.reordering import Reordering, read_reordering
 from taut.records.layout import PacketFlag
 
 LOST = st.sets(st.integers(0, 11))
+
+
+def reordering_of(arrived, batch_rows=1000):
+    with TemporaryDirectory() as folder:
+        rows = [row(seq, seq, 100 + n) for n, seq in enumerate(arrived)]
+        return read_reordering(write_rows(Path(folder), rows), batch_rows)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +40,7 @@ LOST = st.sets(st.integers(0, 11))
     ],
 )
 def test_the_examples_come_out(arrived, found):
-    assert reordering_of(np.array(arrived, np.int64)) == found
+    assert reordering_of(arrived) == found
 
 
 @given(st.permutations(range(12)), LOST)
@@ -47,7 +53,7 @@ def test_it_is_what_the_definitions_say(sent, lost):
         for n in range(1, 12)
     ]
 
-    found = reordering_of(np.array(order, np.int64))
+    found = reordering_of(order)
 
     assert found.n_reordered == len(late)
     assert found.longest_extent == max(extents, default=None)
@@ -57,13 +63,8 @@ def test_it_is_what_the_definitions_say(sent, lost):
 @given(st.permutations(range(12)), LOST, st.integers(1, 12))
 def test_batch_by_batch_it_is_the_same(order, lost, batch_rows):
     arrived = [seq for seq in order if seq not in lost]
-    rows = [row(seq, seq, 100 + n) for n, seq in enumerate(arrived)]
 
-    with TemporaryDirectory() as folder:
-        packets = write_rows(Path(folder), rows)
-        found = read_reordering(packets, batch_rows)
-
-    assert found == reordering_of(np.array(arrived, np.int64))
+    assert reordering_of(arrived, batch_rows) == reordering_of(arrived)
 
 
 def test_it_takes_no_more_memory_for_more_packets(tmp_path):

@@ -49,13 +49,6 @@ def read_reordering(packets: Path, batch_rows: int = ROWS) -> Reordering:
     )
 
 
-def reordering_of(seq: Ints) -> Reordering:
-    """Count over sequence numbers in the order of arrival."""
-    way = _Way()
-    way.add(seq)
-    return way.found()
-
-
 @dataclass
 class _Way:
     """What is known of one direction's arrivals so far."""

@@ -33,12 +33,6 @@ _MODULES = (
     "drivers/vfio/pci/vfio-pci-core.ko",
     "drivers/vfio/pci/vfio-pci.ko",
 )
-NIC_MODULES = (
-    "drivers/dca/dca.ko",
-    "drivers/i2c/algos/i2c-algo-bit.ko",
-    "drivers/net/ethernet/intel/igb/igb.ko",
-)
-"""The kernel's own driver of the card that QEMU emulates (igb)."""
 
 # The channel to the host, and what a device's ports are given to. Newer kernels have some built in.
 _NEEDED = ("virtio_pci", "virtio_console", "uio_pci_generic", "vfio-pci")
@@ -53,6 +47,7 @@ _KEPT = (
     "*/drivers/uio/uio*",
     "*/virt/lib/*",
     "*/drivers/vfio/*",
+    # The driver of the cards that QEMU emulates, with which tests load it.
     "*/drivers/dca/*",
     "*/i2c/algos/i2c-algo-bit.ko*",
     "*/ethernet/intel/igb/*",
@@ -129,8 +124,8 @@ def missing_kernel(flavour: str, cache: Path) -> str | None:
     )
 
 
-def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel:
-    """Give the kernel that is chosen of a flavour, fetched if not kept; `extra`: more modules.
+def fetch_kernel(flavour: str, cache: Path) -> Kernel:
+    """Give the kernel that is chosen of a flavour, fetched if not kept.
 
     Where it cannot be had, what an older taut kept of it serves, if that will do; else the newest
     that is kept, now and from then on. Call it while the cache is held.
@@ -139,13 +134,13 @@ def fetch_kernel(flavour: str, cache: Path, extra: Sequence[str] = ()) -> Kernel
     if package is None:
         raise MissingToolError(f"guest: {missing_kernel(flavour, cache)}")
     try:
-        return _kernel_of(package, cache, extra)
+        return _kernel_of(package, cache)
     except TautError as error:
         meta = _PACKAGES[flavour]
         kept = _kept_package(meta, cache)
         if kept is None or (cache / release_of(package) / _WHOLE).exists():
             raise
-        kernel = _kernel_of(kept, cache, extra)
+        kernel = _kernel_of(kept, cache)
         _CHOSEN[meta, cache] = kept
         _NOT_HAD[meta, cache] = f"{package}: {error}"
         return kernel
@@ -161,7 +156,7 @@ def release_of(package: str) -> str:
     return package.removeprefix("linux-image-")
 
 
-def _kernel_of(package: str, cache: Path, extra: Sequence[str]) -> Kernel:
+def _kernel_of(package: str, cache: Path) -> Kernel:
     release = release_of(package)
     folder = cache / release
     whole = folder / _WHOLE
@@ -174,7 +169,7 @@ def _kernel_of(package: str, cache: Path, extra: Sequence[str]) -> Kernel:
                 raise
             failed = error
     tree = folder / f"lib/modules/{release}/kernel"
-    wanted = (tree / name for name in (*_MODULES, *extra))
+    wanted = (tree / name for name in _MODULES)
     kernel = Kernel(
         release,
         unpacked(folder / f"boot/vmlinuz-{release}"),
