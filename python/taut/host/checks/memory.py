@@ -9,7 +9,7 @@ from taut.host.check import Finding, Remedy
 from taut.host.checks._platform import nics
 from taut.host.checks._units import is_active, starts_at_boot
 from taut.host.setting import Change
-from taut.host.settings.swap import SwapArea, too_little_memory, used_kb
+from taut.host.settings.swap import SwapArea, kb_in, too_little_memory, used_kb
 from taut.host.settings.systemd_unit import SystemdUnit
 from taut.host.situation import Role
 from taut.host.table import (
@@ -217,15 +217,10 @@ def _is_locked(see: View, process: int) -> bool:
     """All that is in memory is locked; huge pages are in neither number."""
     path = f"/proc/{process}/status"
     fields = see.host.fields(path)
-    locked_kb, resident_kb = (_kb(fields.get(name)) for name in ("VmLck", "VmRSS"))
+    locked_kb, resident_kb = (kb_in(fields.get(name)) for name in ("VmLck", "VmRSS"))
     if locked_kb is None or resident_kb is None:
         return not see.is_there(path)
     return locked_kb >= resident_kb
-
-
-def _kb(text: str | None) -> int | None:
-    number = (text or "").partition(" ")[0]
-    return int(number) if number.isdecimal() else None
 
 
 CHECKS = (

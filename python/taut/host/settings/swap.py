@@ -86,7 +86,7 @@ def too_little_memory(host: Host, paths: Collection[str]) -> str:
     if not used:
         return ""
     fields = host.fields(_MEMINFO)
-    total, available = (_kb(fields.get(name)) for name in ("MemTotal", "MemAvailable"))
+    total, available = (kb_in(fields.get(name)) for name in ("MemTotal", "MemAvailable"))
     if total is None or available is None:
         return f"{used // 1024} MB are swapped out, and {_MEMINFO} does not say what is available"
     if used + total * _SPARE <= available:
@@ -97,7 +97,8 @@ def too_little_memory(host: Host, paths: Collection[str]) -> str:
     )
 
 
-def _kb(text: str | None) -> int | None:
+def kb_in(text: str | None) -> int | None:
+    """Read a number of kB, as `VmLck: 20 kB` in /proc has them; None: there is none."""
     number = (text or "").partition(" ")[0]
     return int(number) if number.isdecimal() else None
 
