@@ -33,6 +33,9 @@ Reals = npt.NDArray[np.float64]
 
 LEAST_ABOVE = 10
 
+LEAST_OF_MANY = 24
+"""Of twice as many rows of a soak, and more, neighbours are put together to so many blocks."""
+
 CONFIDENCE = 0.95
 
 _TAIL = (1 - CONFIDENCE) / 2
@@ -189,6 +192,11 @@ def _at_least(x: Reals, n: Reals, share: float) -> Reals:
 
     found: Reals = betainc(np.maximum(x, 1e-9), np.maximum(n - x, 0) + 1, share)
     return found
+
+
+def rows_a_block(n_rows: int) -> int:
+    """Give how many neighbouring rows of a soak are a block, so that there are 24 to 48 of many."""
+    return max(1, n_rows // LEAST_OF_MANY)
 
 
 def paid_for_estimating(n_blocks: int) -> float:

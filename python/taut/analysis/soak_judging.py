@@ -1,16 +1,16 @@
 """Requirements of a soak, judged by its rows: of every segment, whatever became of its records.
 
-Rows are blocks of time that know nothing of each other, so that how much failures vary from row to
-row says how many independent packets they are worth (effective.py). Where fewer than ten rows have
-a failure that cannot be seen: packets are then taken to be worth a hundredth at most, which is less
-than in the worst that was measured (a 92nd).
+How much failures vary from block to block of neighbouring rows, 24 to 48 of a long soak, says how
+many independent packets they are worth (effective.py); what slows a device for much longer than a
+block is not seen. Where fewer than ten blocks have a failure D cannot be seen: packets are then
+taken to be worth a hundredth at most, less than in the worst that was measured (a 92nd).
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating
+from taut.analysis.effective import LEAST_ABOVE, paid_for_estimating, rows_a_block
 from taut.analysis.judging import AMONG_MANY, why_not_shown, worth_words
 from taut.analysis.load import share_words
 from taut.analysis.proof import Verdict, chance, may_be_luck, shown
@@ -84,13 +84,15 @@ def _judged(
 
 
 def times_as_many(failed: np.ndarray, of: np.ndarray) -> float:
-    """Give how many packets of a row fail together: D, paid for being estimated."""
-    n_with_one = np.count_nonzero(failed)
-    if not n_with_one or len(of) < 2:
+    """Give how many packets fail together, by their number in each row: D, paid for estimating."""
+    starts = np.arange(0, len(of), rows_a_block(len(of)))
+    failed, of = np.add.reduceat(failed, starts), np.add.reduceat(of, starts)
+    n_blocks, n_with_one = len(of), np.count_nonzero(failed)
+    if not n_with_one or n_blocks < 2:
         return _CLUMPED
     share = failed.sum() / of.sum()
-    expected = share * of
-    varies = np.sum((failed - expected) ** 2 / np.maximum(expected * (1 - share), 1e-9))
-    # In few rows: nobody can tell how often such rows come.
+    beyond = (failed - share * of) / np.sqrt(np.maximum(share * of * (1 - share), 1e-9))
+    varies = np.sum(beyond**2) + max(0, np.sum(beyond[1:] * beyond[:-1]))
+    # In few blocks: nobody can tell how often such blocks come.
     least = 1.0 if n_with_one >= LEAST_ABOVE else _CLUMPED
-    return max(least, float(varies) / (len(of) - 1)) / paid_for_estimating(len(of))
+    return max(least, float(varies) / (n_blocks - 1)) / paid_for_estimating(n_blocks)
