@@ -109,8 +109,7 @@ class Trend:
     n_rows: int
     verdict: Literal["none", "increasing", "decreasing", "too few rows"]
     p_value: float | None
-    """Of Mann-Kendall's test, or of the same corrected for rows that resemble the one before (Hamed
-    and Rao): the larger."""
+    """Of Mann-Kendall's test, corrected for rows that resemble the one before."""
     per_hour: float | None
     """Theil and Sen's slope; ns or bytes an hour."""
     median: float | None
