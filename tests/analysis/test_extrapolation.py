@@ -1,12 +1,13 @@
 """Maxima of blocks: right where their conditions hold, silent where they do not."""
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from taut.analysis.extrapolation import extrapolate
+from taut.analysis.extrapolation import MOST_BLOCKS, extrapolate
 
 MINUTE_NS = 60_000_000_000
 HOUR_NS = 60 * MINUTE_NS
@@ -98,3 +99,19 @@ def test_a_shape_that_changes_with_the_length_of_a_block_is_a_knee() -> None:
     half = mixed(0.5, lambda rng: 6e4 + rng.exponential(1e5, A_DAY))
 
     assert "it has a knee" in refused(half)
+
+
+def test_a_day_of_rows_of_a_second_takes_no_more_memory_than_one_of_minutes() -> None:
+    """36 kB a row were 3 GB at the end of such a soak, behind which nothing was written."""
+    rows = stall_of(np.random.default_rng(1).uniform(size=86_400)).tolist()
+    tracemalloc.start()
+    answer = extrapolate(rows, MINUTE_NS / 60, 1)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most_bytes < 150e6
+    assert answer.n_blocks <= MOST_BLOCKS
+    [(level, low, high)] = answer.levels_ns.values()
+    assert list(answer.levels_ns) == ["240 h"]
+    assert low <= stall_of(1 / 864_000) <= high
+    assert low <= level <= high

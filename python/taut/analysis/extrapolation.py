@@ -4,7 +4,8 @@ The slowest packets of stretches of time of one length follow a generalised extr
 distribution where many independent episodes fall into each, nothing changes and one mechanism makes
 them (Fisher & Tippett 1928, Gnedenko 1943). Rows of a soak count every packet, so their maxima are
 whole whatever was recorded: of stalls near to each other the recorder keeps the longer ones. A
-block is so many rows that the fitted shape is that of longer blocks, too. Nothing is said where
+block is so many rows that the fitted shape is that of longer blocks, too; and of thousands of rows
+so many that there are 2000 blocks at most, for memory and time. Nothing is said where
 
 - there are fewer than 50 blocks,
 - the maxima drift (Mann-Kendall),
@@ -27,6 +28,8 @@ from taut.core.units import digits_of, format_ns
 from taut.records.documents.soak import Beyond
 
 LEAST_BLOCKS = 50
+MOST_BLOCKS = 2_000
+"""999 samples of so many, and what is computed of them at once, take some 120 MB."""
 _TIMES = 10
 """How many times the measured time is looked at."""
 
@@ -60,7 +63,12 @@ def extrapolate(
     if n < LEAST_BLOCKS:
         return Beyond(f"{n} rows; {LEAST_BLOCKS} are needed", n_blocks=n)
     rows = np.asarray(maxima_ns, np.float64)
-    if (why := _drifts(rows) or _has_a_limit(rows) or _has_two_bands(rows)) is not None:
+    if (why := _has_a_limit(rows)) is not None:
+        return Beyond(why, n_blocks=n)
+    n_together = -(-n // MOST_BLOCKS)
+    rows, row_ns = _blocks(rows, n_together), n_together * row_ns
+    n = len(rows)
+    if (why := _drifts(rows) or _has_two_bands(rows)) is not None:
         return Beyond(why, n_blocks=n)
     n_rows = _settled(rows)
     if n_rows is None:
