@@ -1,5 +1,6 @@
 """Pairs of runs: the exact test, its interval, and how often both claim what is not there."""
 
+from dataclasses import astuple
 from math import inf, log
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
+from taut.analysis import paired
 from taut.analysis.paired import (
     factor,
     hodges_lehmann,
@@ -113,3 +115,28 @@ def test_pairs_without_a_size_leave_an_end_open_and_too_many_the_estimate() -> N
 )
 def test_a_factor_is_neither_nothing_nor_one_that_is_not(ratio: float, words: str) -> None:
     assert factor(ratio) == words
+
+
+@pytest.mark.parametrize("digits", [1, 9], ids=["tied", "distinct"])
+def test_beyond_a_hundred_pairs_it_is_nearly_what_is_counted(
+    monkeypatch: pytest.MonkeyPatch, digits: int
+) -> None:
+    rng = np.random.default_rng(2)
+    for moved in (0.0, 0.2, 0.4):
+        values = rng.normal(moved, size=100).round(digits).tolist()
+        exact, interval = signed_rank_p(values), hodges_lehmann(values, 0.95)
+        with monkeypatch.context() as patched:
+            patched.setattr(paired, "MOST_EXACT", 0)
+            assert signed_rank_p(values) == pytest.approx(exact, rel=0.1, abs=1e-4)
+            assert astuple(hodges_lehmann(values, 0.95)) == pytest.approx(
+                astuple(interval), abs=0.02
+            )
+
+
+def test_more_than_a_thousand_pairs_are_judged_at_once() -> None:
+    values = np.random.default_rng(3).normal(0.1, size=1100).tolist()
+
+    expected = wilcoxon(values, method="asymptotic", correction=True).pvalue
+    assert signed_rank_p(values) == pytest.approx(expected)
+    found = hodges_lehmann(values, 0.95)
+    assert 0 < found.low < found.estimate < found.high < 0.3

@@ -1,11 +1,14 @@
 """Two groups of runs: the exact test with and without ties, and its interval."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import PermutationMethod, mannwhitneyu
 
+from taut.analysis import unpaired
 from taut.analysis.unpaired import least_rank_sum_p, rank_sum_p, shift
 
 distinct = st.lists(st.floats(-5, 5, allow_nan=False), min_size=4, max_size=16, unique=True)
@@ -73,3 +76,35 @@ def test_fifty_runs_a_side_are_counted_too():
 
     expected = mannwhitneyu(first, second, method="exact").pvalue
     assert rank_sum_p(list(first), list(second)) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("digits", [1, 9], ids=["tied", "distinct"])
+@pytest.mark.parametrize(("n_first", "n_second"), [(50, 50), (20, 80)])
+def test_beyond_a_hundred_runs_it_is_nearly_what_is_counted(
+    monkeypatch: pytest.MonkeyPatch, n_first: int, n_second: int, digits: int
+) -> None:
+    rng = np.random.default_rng(2)
+    for moved in (0.0, 0.3, 0.6):
+        first = rng.normal(size=n_first).round(digits).tolist()
+        second = rng.normal(moved, size=n_second).round(digits).tolist()
+        exact, interval = rank_sum_p(first, second), shift(first, second, 0.95)
+        with monkeypatch.context() as patched:
+            patched.setattr(unpaired, "MOST_EXACT", 0)
+            unpaired._cut.cache_clear()
+            assert rank_sum_p(first, second) == pytest.approx(exact, rel=0.1, abs=1e-4)
+            normal = shift(first, second, 0.95)
+            assert astuple(normal) == pytest.approx(astuple(interval), abs=0.02)
+        unpaired._cut.cache_clear()
+
+
+def test_a_thousand_runs_a_side_are_judged_at_once() -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=1000).tolist(), rng.normal(0.2, size=1000).tolist()
+
+    expected = mannwhitneyu(first, second, method="asymptotic").pvalue
+    assert rank_sum_p(first, second) == pytest.approx(expected)
+    found = shift(first, second, 0.95)
+    assert found is not None
+    assert 0 < found.low < found.estimate < found.high < 0.4
+    assert rank_sum_p([1.0] * 1000, [1.0] * 1000) == 1.0
+    assert least_rank_sum_p(1000, 1000) == 0.0

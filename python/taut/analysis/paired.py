@@ -4,12 +4,14 @@ The run is the unit of a claim: each repetition gives one number a state, and on
 within a repetition count, for drift of the machine hits both of a pair alike. The effect is the
 Hodges-Lehmann estimate: the median of the means of all pairs of differences (Walsh averages). Its
 interval inverts the exact signed-rank test of Wilcoxon, whose p-value stands beside it. Hollander,
-Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.2.
+Wolfe and Chicken, Nonparametric Statistical Methods, 3rd ed., section 3.2. Of more than 100 pairs
+the sum of ranks is taken as normal: to count its ways takes time as the third power of their
+number.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp, isinf, isnan
+from math import exp, floor, isinf, isnan, sqrt
 from statistics import median
 
 import numpy as np
@@ -17,6 +19,9 @@ import numpy.typing as npt
 
 from taut.core.units import digits_of
 from taut.records.documents.trim import PairedRatio
+
+MOST_EXACT = 100
+"""Pairs, or runs of two sides together, whose ranks are counted exactly."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def least_pairs(confidence: float) -> int:
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Give the exact two-sided p-value of no difference; ties count by their mean rank.
+    """Give the two-sided p-value of no difference; ties count by their mean rank.
 
     Pairs without any difference say nothing and are left out; 1 where none is left.
     """
@@ -108,13 +113,15 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     if values.size == 0:
         return 1.0
     doubled = doubled_ranks(np.abs(values))
+    positive = int(doubled[values > 0].sum())
+    if values.size > MOST_EXACT:
+        return normal_p(positive - float(doubled.sum()) / 2, float((doubled**2).sum()) / 4)
     ways = np.ones(1, dtype=object)
     for rank in doubled:
         longer = np.zeros(ways.size + rank, dtype=object)
         longer[: ways.size] += ways
         longer[rank:] += ways
         ways = longer
-    positive = int(doubled[values > 0].sum())
     least = min(positive, int(doubled.sum()) - positive)
     n_ways = int(ways[: least + 1].sum())
     return min(1.0, 2 * n_ways / (1 << int(values.size)))
@@ -127,11 +134,31 @@ def doubled_ranks(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return doubled
 
 
+def normal_p(beyond: float, variance: float) -> float:
+    """Give the two-sided p-value of a normal sum of doubled ranks, by how far it is from its mean.
+
+    Half a rank is taken off: the sum is a whole number of them (the continuity correction).
+    """
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-max(0.0, abs(beyond) - 1) / sqrt(variance))) if variance else 1.0
+
+
+def normal_cut(mean: float, variance: float, error: float) -> int | None:
+    """Give the greatest cut with 2 P(W <= cut) <= error of a normal sum of ranks; None: not 0."""
+    from scipy.special import ndtri
+
+    cut = floor(mean - 0.5 + sqrt(variance) * float(ndtri(error / 2)))
+    return cut if cut >= 0 else None
+
+
 def _cut(n: int, error: float) -> int | None:
     """Give how many means to leave out at either end: the greatest with 2 P(W <= cut) <= error.
 
     W is the signed-rank statistic of n differences: a sum of the ranks 1..n, each in with 1/2.
     """
+    if n > MOST_EXACT:
+        return normal_cut(n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24, error)
     ways = [1]  # that give the sum which is the index
     for rank in range(1, n + 1):
         longer = [*ways, *[0] * rank]
