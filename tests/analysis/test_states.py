@@ -90,6 +90,35 @@ def test_states_that_were_not_taken_in_turn_are_two_groups_of_runs(n):
     assert "times shorter, 95 % interval" in said
 
 
+def started(rows: list[dict[str, Any]], *, is_resumed: bool) -> list[dict[str, Any]]:
+    """Say when trials started; where it was resumed, those as found a day after all others."""
+    late = is_resumed and "as found"
+    return [
+        {**row, "started_utc": f"2026-01-0{1 + (row['host'] == late)}T00:00:{row['index']:02d}.000"}
+        for row in rows
+    ]
+
+
+def test_what_a_resumed_run_measured_a_day_later_is_no_pair():
+    """Its trials keep their numbers, by which five pairs of states were taken in turn."""
+    resumed = found_of_states(started(in_turn(5), is_resumed=True))
+    at_once = found_of_states(started(in_turn(5), is_resumed=False))
+    assert resumed is not None
+    assert at_once is not None
+
+    assert "times shorter, 95 % interval" in resumed.sentence
+    assert "95 % interval" not in at_once.sentence
+
+
+def test_pairs_that_were_measured_later_as_a_whole_are_pairs():
+    rows = started(in_turn(ENOUGH), is_resumed=False)
+    for row in rows:
+        if row["repetition"] == 2:
+            row["started_utc"] = row["started_utc"].replace("-01T", "-02T")
+
+    assert found_of_states(rows) == found_of_states(in_turn(ENOUGH))
+
+
 def test_a_run_whose_state_was_taken_back_meanwhile_is_of_no_state():
     rows = in_turn(ENOUGH)
     rows[0]["not_kept"] = ["kernel.watchdog"]

@@ -91,7 +91,7 @@ def ratio_evidence(
     by_repetition = [{r.repetition or 0: (r, value) for r, value in side} for side in sides]
     common = sorted(by_repetition[0].keys() & by_repetition[1].keys())
     pairs = [(by_repetition[0][number], by_repetition[1][number]) for number in common]
-    if pairs and _are_in_turn([(a.index, b.index) for (a, _), (b, _) in pairs]):
+    if pairs and _are_in_turn([(a, b) for (a, _), (b, _) in pairs]):
         evidence = compare_pairs([after - before for (_, before), (_, after) in pairs])
     else:
         evidence = compare_groups(*([value for _, value in side] for side in sides))
@@ -99,8 +99,18 @@ def ratio_evidence(
     return replace(evidence, gone=apart)
 
 
-def _are_in_turn(indices: Sequence[tuple[int | None, int | None]]) -> bool:
-    """Whether every pair was over before the next one began, by the numbers of the trials."""
-    known = [(a, b) for a, b in indices if a is not None and b is not None]
-    rounds = [(min(pair), max(pair)) for pair in known]
-    return len(known) == len(indices) and all(a[1] < b[0] for a, b in pairwise(rounds))
+def _are_in_turn(pairs: Sequence[tuple[TrialResult, TrialResult]]) -> bool:
+    """Whether every pair was over before the next one began, by when the trials started.
+
+    By their numbers where results of before do not say when: a resumed run keeps those.
+    """
+    trials = [trial for pair in pairs for trial in pair]
+    if any(trial.index is None for trial in trials):
+        return False
+    is_timed = all(trial.started_utc for trial in trials)
+
+    def at(trial: TrialResult) -> tuple[str, int]:
+        return (trial.started_utc or "") if is_timed else "", trial.index or 0
+
+    rounds = sorted(tuple(sorted((at(a), at(b)))) for a, b in pairs)
+    return all(a[1] < b[0] for a, b in pairwise(rounds))

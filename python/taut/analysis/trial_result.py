@@ -154,6 +154,7 @@ def _identity(trial: TrialDirectory) -> TrialResult:
         name=trial.name,
         index=meta.index,
         repetition=meta.repetition,
+        started_utc=meta.started_utc,
         status=meta.status,
         failure=meta.failure,
         device=device_of(meta),

@@ -185,6 +185,8 @@ class TrialResult:
     name: str
     index: int | None = None
     repetition: int | None = None
+    started_utc: str | None = field(default=None, metadata=LEFT_OUT)
+    """A trial that a resumed run measured keeps its index, but not this; None: older results."""
     status: str | None = None
     failure: Failure | None = None
     device: Device = field(default_factory=Device, metadata=INLINE)
