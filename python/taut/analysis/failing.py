@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from taut.analysis.blocks import SPAN, block_length_ns, read_blocks
+from taut.analysis.blocks import BLOCKS, SPAN, block_length_ns, read_blocks
 from taut.analysis.effective import BlockCounts, Integers, supports
 from taut.analysis.tables import load_packets
 from taut.analysis.trial_tables import DISTRIBUTION, Distributions
 from taut.explain.tell.unexplained import LEFT_OUT
+from taut.records.late import greatest_ns
 from taut.records.rundir import TrialDirectory
 from taut.storage.lazy import LazyEngine
 
@@ -139,8 +140,8 @@ class Packets:
 
     def failing(self, deadline_ns: float, *, is_strict: bool, with_lost: bool) -> Counted:
         """Count packets later than a deadline (as late, too, if `is_strict`), and lost ones."""
-        values, n = self._latencies
-        is_late = values >= deadline_ns if is_strict else values > deadline_ns
+        _, last, n = self._latencies
+        is_late = last >= deadline_ns if is_strict else last > deadline_ns
         n_lost = self._n_lost if with_lost else 0
         total, n_failed = int(n.sum()) + n_lost, int(n[is_late].sum()) + n_lost
         if not total:
@@ -151,14 +152,16 @@ class Packets:
 
     def sooner(self, least_ns: float, *, is_strict: bool) -> Counted:
         """Count packets that came sooner than a time (as soon, too, if `is_strict`)."""
-        values, n = self._latencies
+        values, _, n = self._latencies
         is_early = values <= least_ns if is_strict else values < least_ns
         return Counted(int(n.sum()), int(n[is_early].sum()), None)
 
     def out_of_window(self, earliest_ns: int, latest_ns: int) -> OutOfWindow:
         """Count packets that took less or more than a window allows, and lost ones."""
-        values, n = self._latencies
-        n_early, n_late = (int(n[at].sum()) for at in (values < earliest_ns, values > latest_ns))
+        values, last, n = self._latencies
+        is_early = values < earliest_ns
+        is_late = (last > latest_ns) & ~is_early
+        n_early, n_late = (int(n[at].sum()) for at in (is_early, is_late))
         n_failed = n_early + n_late + self._n_lost
         total = int(n.sum()) + self._n_lost
         if not total:
@@ -204,11 +207,13 @@ class Packets:
         return "not every packet was recorded"
 
     @cached_property
-    def _latencies(self) -> tuple[Integers, Integers]:
-        parts = [Distributions(t.path / DISTRIBUTION).of("latency") for t in self._trials]
-        rows = pa.concat_tables([part.filter(pc.invert(part["is_cold"])) for part in parts])
-        rows = self._own(rows)
-        return rows["value_ns"].to_numpy(), rows["n"].to_numpy()
+    def _latencies(self) -> tuple[Integers, Integers, Integers]:
+        """The least and the greatest latency that each value stands for, and of how many packets.
+
+        Of a histogram's bucket that lies partly above a limit nobody knows: it is late (late.py).
+        """
+        rows = self._own(pa.concat_tables([_latencies_of(trial) for trial in self._trials]))
+        return rows["value_ns"].to_numpy(), rows["last_ns"].to_numpy(), rows["n"].to_numpy()
 
     @cached_property
     def _blocks(self) -> list[pa.Table] | None:
@@ -272,6 +277,16 @@ def independent(counts: BlockCounts, last_ns: int, share: float) -> int:
         supports(of, {"": last}, {"": share})[""].n_eff
         for of, last in ((counts, last_ns), (failed, 1))
     )
+
+
+def _latencies_of(trial: TrialDirectory) -> pa.Table:
+    rows = Distributions(trial.path / DISTRIBUTION).of("latency")
+    rows = rows.filter(pc.invert(rows["is_cold"]))
+    last = values = rows["value_ns"].to_numpy()
+    # Where not every packet was recorded, they are the generator's buckets.
+    if not (trial.path / BLOCKS).is_file():
+        last = greatest_ns(trial.histogram, values)
+    return rows.append_column("last_ns", pa.array(last))
 
 
 def _lost_void(trials: Sequence[TrialDirectory]) -> int:

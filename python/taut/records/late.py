@@ -6,6 +6,8 @@ Every trial has one, whatever was recorded of it.
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -30,6 +32,14 @@ def count_late(histogram: Path, within_ns: int) -> Late:
     is_late = pc.greater(pc.add(rows["value_ns"], rows["width_ns"]), within_ns + 1)
     n_late = pc.sum(rows["n"].filter(is_late)).as_py() or 0
     return Late(pc.sum(rows["n"]).as_py() or 0, n_late)
+
+
+def greatest_ns(histogram: Path, latencies_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Give the greatest latency of the bucket that each of these is in."""
+    rows = parquet.read_table(histogram, ["value_ns", "width_ns"], [("series", "=", "service")])
+    least, at = np.unique(rows["value_ns"].to_numpy(), return_index=True)
+    greatest: npt.NDArray[np.int64] = least + rows["width_ns"].to_numpy()[at] - 1
+    return greatest[np.searchsorted(least, latencies_ns, side="right") - 1]
 
 
 def count_on_time(histogram: Path) -> int:
