@@ -23,13 +23,15 @@ def start(scope: RunScope, tmp_path: Path) -> Iterator[Start]:
     """Start a shell as a device; one that does not wait has ended when this returns."""
     with ExitStack() as stack:
 
-        def started(script: str, read_stats: ReadStats | None = None) -> ProcessDut:
+        def started(
+            script: str, read_stats: ReadStats | None = None, ask_stats: ReadStats | None = None
+        ) -> ProcessDut:
             argv = ["sh", "-c", script]
             process = child("made", argv, scope=scope, log=tmp_path / "made.log")
             program = stack.enter_context(process)
             if script != WAITS:
                 program.wait(60.0)
-            return ProcessDut(program, path="made", read_stats=read_stats)
+            return ProcessDut(program, path="made", read_stats=read_stats, ask_stats=ask_stats)
 
         yield started
 
@@ -63,6 +65,20 @@ def test_of_a_chain_a_switch_that_died_is_named(start: Start) -> None:
     chain.stop()
 
     assert died_of(chain) == "switch died by signal 11 after the measurement"
+
+
+def test_of_a_chain_the_switch_is_asked_once_before_the_hops_stop(start: Start) -> None:
+    lived = []
+
+    def ask() -> DutStats:
+        lived.append(hop.alive())
+        return DutStats(transmit="eager")
+
+    hop, switch = start(WAITS), start(WAITS, ask_stats=ask)
+    chain = ChainDut([RunningHop("hop 1", 0, hop)], path="made", switch=switch)
+
+    assert chain.stop() == chain.stop() == DutStats(transmit="eager")
+    assert lived == [True]
 
 
 def test_of_a_chain_each_hop_that_died_is_named(start: Start) -> None:

@@ -28,8 +28,11 @@ RX_QUEUES = 2
 """What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
 
 FAILED_UPCALL = "miss with failed upcall"
-_PORT = re.compile(r"port \d+: (\w+) \(dpdk.*?\n(.*?)(?=\n  port |\Z)", re.DOTALL)
-_COUNTER = re.compile(r"(RX|TX) packets:(\d+) errors:(\d+) dropped:(\d+)")
+# Behind a port that cannot be asked it begins no line of its own.
+_PORTS = re.compile(r"  port \d+: ")
+_DPDK = re.compile(r"(\w+) \(dpdk")
+# Of vhost-user ports Open vSwitch before 3.1 does not know the errors: `?`.
+_DROPPED = re.compile(r"TX packets:\S+ errors:\S+ dropped:(\d+)")
 _THREAD = re.compile(r"^(pmd|main) thread.*\n((?:^ .*\n?)*)", re.MULTILINE)
 _LINE = re.compile(r"^  ([a-z][a-z .]*): (\d+)$", re.MULTILINE)
 
@@ -126,27 +129,38 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
     """Read the switch's answers.
 
     What a memif port counted itself is gone with the generator, so `in` is what threads received.
+    `dropped` is None where that of a port is.
     """
     seen: dict[str, int] = {}
     for thread in _THREAD.finditer(threads):
         for name, n in _LINE.findall(thread[2]):
             seen[name] = seen.get(name, 0) + int(n)
-    found = {port[1]: _COUNTER.findall(port[2]) for port in _PORT.finditer(ports)}
-    dropped = {name: int(tx[3]) for name, (_, tx) in found.items()}
+    dropped = _dropped_at(ports)
+    known = [n for n in dropped.values() if n is not None]
+    of_no_port = seen.get(FAILED_UPCALL, 0)  # no flow was known, and its making was locked
     return DutStats(
         ports=tuple(
             PortCounters(others={"port": name, "tx_dropped": n}) for name, n in dropped.items()
         ),
         others={
             "in": seen.get("packets received", 0),
-            # Of no flow, and of no port: no flow was known, and its making was locked.
-            "dropped": sum(dropped.values()) + seen.get(FAILED_UPCALL, 0),
+            "dropped": sum(known) + of_no_port if len(known) == len(dropped) else None,
             "flows": dict(flows),
             "look_ups": {
                 name: n for name, n in seen.items() if name.endswith("hits") or "upcall" in name
             },
         },
     )
+
+
+def _dropped_at(ports: str) -> dict[str, int | None]:
+    """Give what each of DPDK's ports could not send; None: it was not known, its peer had left."""
+    found: dict[str, int | None] = {}
+    for said in _PORTS.split(ports):
+        if (port := _DPDK.match(said)) is not None:
+            dropped = _DROPPED.search(said)
+            found[port[1]] = None if dropped is None else int(dropped[1])
+    return found
 
 
 def _settings(core: int, nodes: Sequence[int]) -> list[str]:

@@ -45,6 +45,7 @@ class ProcessDut:
         self._ask_stats = ask_stats
         self._read_stats = read_stats
         self._stop_signal = stop_signal
+        self._is_asked = False
         self._is_stopped = False
         self._stats: DutStats | None = None
 
@@ -59,12 +60,21 @@ class ProcessDut:
         """Whether the program runs."""
         return self._child.alive()
 
+    def ask(self) -> int | None:
+        """Have it tell its counters, once; give its exit status where it has ended.
+
+        stop() does so, too: this is for counters that are gone with what stops before it.
+        """
+        status = self._child.exit_status
+        if status is None and self._ask_stats is not None and not self._is_asked:
+            self._is_asked = True
+            status = self._ask(self._ask_stats)
+        return status
+
     def stop(self) -> DutStats | None:
-        """Stop the program and read its counters; None when it died."""
+        """Stop the program and read its counters; None when it died before it told them."""
         if not self._is_stopped:
-            status = self._child.exit_status
-            if status is None and self._ask_stats is not None:
-                status = self._ask(self._ask_stats)
+            status = self.ask()
             self._child.stop(self._stop_signal)
             self._is_stopped = True
             if status is not None:
@@ -87,7 +97,8 @@ class ProcessDut:
     def _how_it_ended(self, status: int) -> str:
         how = f"died by signal {-status}" if status < 0 else f"ended with exit status {status}"
         has_counters = self._ask_stats is not None or self._read_stats is not None
-        missing = "; its counters are missing" if has_counters else ""
+        is_missing = has_counters and self._stats is None
+        missing = "; its counters are missing" if is_missing else ""
         return f"{how} after the measurement{missing}"
 
     def log_tail(self) -> list[str]:

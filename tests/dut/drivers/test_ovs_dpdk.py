@@ -83,6 +83,34 @@ def test_its_own_counters_are_read() -> None:
     }
 
 
+def test_drops_at_vhost_ports_whose_errors_are_not_known_are_read() -> None:
+    """Open vSwitch 2.17 and 3.0 say `?`."""
+    hop = """  port 1: hop1a (dpdkvhostuserclient: configured_rx_queues=1, mtu=1500)
+    RX packets:0 errors:0 dropped:0 overruns:? frame:?
+    TX packets:100 errors:? dropped:40 aborted:? carrier:?
+"""
+
+    stats = read_counters({}, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
+
+    assert [port.others["tx_dropped"] for port in stats.ports] == [40, 2, 30]
+    assert stats.others["dropped"] == 72
+
+
+def test_a_vhost_port_whose_peer_has_left_has_no_counters_and_not_those_of_the_next() -> None:
+    """Its line has no end (dpctl.c, Open vSwitch 3.1 to 3.7)."""
+    hop = """  port 1: hop1a (dpdkvhostuserclient: mtu=1500)
+, could not retrieve stats (Protocol error)"""
+
+    stats = read_counters({}, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
+
+    assert [port.others for port in stats.ports] == [
+        {"port": "hop1a", "tx_dropped": None},
+        {"port": "p0", "tx_dropped": 2},
+        {"port": "p1", "tx_dropped": 30},
+    ]
+    assert stats.others["dropped"] is None
+
+
 def test_its_device_polls_and_wants_two_queues_of_its_peer() -> None:
     options = OvsDpdkOptions()
 

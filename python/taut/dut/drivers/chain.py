@@ -164,6 +164,8 @@ class ChainDut:
         """Stop the hops, the last one first, each with its own counters; give the switch's."""
         if self._died is None:
             self._died = self._ended()
+            for switch in _there(self._switch):
+                switch.ask()  # with a hop, what its ports of the switch counted is gone
         for hop in reversed(self.hops):
             hop.device.stop()
         counted = None
