@@ -44,7 +44,9 @@ def test_json_is_one_document_and_out_a_report(runs, tmp_path, capsys):
     }
     assert document["report"] == str(page)
     assert document["differing_conditions"] == [
-        {"name": "path", "a": "eager: memif, made up", "b": "tuned: memif, made up"}
+        {"name": "path", "a": "eager: memif, made up", "b": "tuned: memif, made up"},
+        {"name": "device eager", "a": "made", "b": "–"},
+        {"name": "device tuned", "a": "–", "b": "made"},
     ]
     assert '<figure id="improvement">' in page.read_text(encoding="utf-8")
 

@@ -9,8 +9,9 @@ import pytest
 
 from taut.analysis.judging import required_by
 from taut.core.files import write_json
+from taut.dut.drivers.testpmd import TestpmdDriver
 from taut.experiment.cores import Cores
-from taut.experiment.plan import make_plan
+from taut.experiment.plan import Trial, make_plan
 from taut.experiment.run_manifest import NO_ORIGIN, Origin, _changed, describe_run
 from taut.experiment.runner import open_run
 from taut.experiment.spec import parse_spec
@@ -118,6 +119,35 @@ def test_a_run_that_goes_on_on_other_cores_says_so(described):
         "resumed: device core 1, before 3: this run has trials of both",
     ]
     assert run.manifest().warnings == ("as ever", *said)
+
+
+def test_a_run_that_goes_on_with_another_version_of_a_device_says_so(tmp_path, monkeypatch):
+    (tmp_path / "proc").mkdir()
+    plan = make_plan(
+        parse_spec(SPEC.replace("taut_forward", "testpmd"), ["repetitions=2", "floor=false"])
+    )
+    run = RunDirectory(tmp_path / "run")
+    first, second = plan.trials
+    version = "DPDK 22.11"
+    monkeypatch.setattr(TestpmdDriver, "version", lambda _: version)
+
+    def measured(trial: Trial) -> None:
+        (run.trials_path / trial.name).mkdir(parents=True)
+        write_json(run.trials_path / trial.name / "trial.json", plain(trial_document(trial, CORES)))
+
+    def described() -> list[str]:
+        return describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], [])
+
+    measured(first)
+    assert described() == []
+    assert described() == []
+    version = "DPDK 25.11"
+    assert described() == [
+        "resumed: device testpmd: DPDK 25.11, before DPDK 22.11: this run has trials of both"
+    ]
+    measured(second)
+    version = "DPDK 26.03"
+    assert described() == []
 
 
 @pytest.mark.parametrize(

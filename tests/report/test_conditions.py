@@ -3,7 +3,7 @@
 import pytest
 
 from made_documents import made_result
-from taut.records.documents.manifest import Manifest
+from taut.records.documents.manifest import Manifest, Tool
 from taut.report.conditions import conditions_of
 
 
@@ -34,6 +34,22 @@ def test_traffic_is_told_in_words(changes, said):
 )
 def test_why_the_report_explains_no_late_packets_is_told(changes, said):
     assert ("trace", said) in conditions_of(Manifest(), [made_result(**changes)])
+
+
+def test_each_device_has_its_versions_but_not_taut_s_own():
+    manifest = Manifest(taut=Tool("0.1.0"))
+    trials = [
+        made_result(dut="ids", driver="suricata", dut_version="Suricata 7.0.10"),
+        made_result(dut="ids", driver="suricata", dut_version="Suricata 8.0.1"),
+        made_result(dut="eager", driver="taut_forward", dut_version="0.1.0"),
+        made_result(dut="floor", driver="loopback", dut_version="0.0.9"),
+        made_result(dut="old", driver="l2fwd"),
+    ]
+
+    told = dict(conditions_of(manifest, trials))
+
+    assert told["device ids"] == "Suricata 7.0.10; Suricata 8.0.1"
+    assert [name for name in told if name.startswith("device ")] == ["device ids"]
 
 
 def test_a_trial_that_failed_before_its_device_had_a_path_is_no_other_condition():

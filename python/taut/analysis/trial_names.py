@@ -25,7 +25,7 @@ def device_of(meta: TrialDocument) -> Device:
     claim = None if dut.guest is None else dut.guest.claim
     # Wherever a number of it stands, this does: its name in tables, figures and sentences.
     name = dut.name if claim is None else f"{dut.name}{claim_mark(claim)}"
-    return Device(name, dut.driver, *place, dut.path, neighbour, claim)
+    return Device(name, dut.driver, *place, dut.path, neighbour, claim, dut.version)
 
 
 def load_of_trial(meta: TrialDocument) -> Load:

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 from taut.core.binaries import sha256_of
+from taut.core.version import taut_version
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.placed import describe_place
 from taut.experiment.plan import Plan
 from taut.experiment.spec import spec_hash
+from taut.experiment.stored import version_of
 from taut.host.audit import as_document, find_situation, run_audit
 from taut.host.fingerprint import fingerprint
 from taut.host.host import Host
@@ -78,7 +80,9 @@ def describe_run(
         applied=describe_applied(host),
     )
     first = run.manifest_or_none()
-    changed = [] if first is None else [*_changed(first, document), *_moved(run, cores)]
+    changed = []
+    if first is not None:
+        changed = [*_changed(first, document), *_upgraded(run, plan), *_moved(run, cores)]
     document = replace(document, warnings=(*warnings, *changed))
     write_manifest(run.path, document if first is None else _resumed(first, document))
     return changed
@@ -92,6 +96,20 @@ def _changed(first: Manifest, now: Manifest) -> list[str]:
         for name, was in before.items()
         if here.get(name, was) != was
     ]
+
+
+def _upgraded(run: RunDirectory, plan: Plan) -> Iterator[str]:
+    """Say which device has another version than in its last trial; taut's own is told as such."""
+    measured = {one.name: one.meta.dut for one in run.trials() if one.is_whole}
+    was = {dut.name: dut.version for dut in measured.values()}
+    left = (trial.device for trial in plan.trials if trial.name not in measured)
+    for device in {device.name: device for device in left}.values():
+        here, before = version_of(device), was.get(device.name)
+        if before not in (None, here) and here != taut_version():
+            yield (
+                f"resumed: device {device.name}: {here}, before {before}: "
+                "this run has trials of both"
+            )
 
 
 def _moved(run: RunDirectory, cores: Cores) -> Iterator[str]:

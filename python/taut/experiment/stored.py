@@ -11,6 +11,7 @@ from taut.core.credentials import hide_in
 from taut.core.errors import InputError, TautError, TrialError
 from taut.core.files import TEMPORARY_PREFIX, sync_all, sync_folder, write_json
 from taut.experiment.cores import Cores
+from taut.experiment.model import DeviceSpec
 from taut.experiment.placed import describe_place
 from taut.experiment.plan import Trial
 from taut.host.state import HostStateError
@@ -129,6 +130,11 @@ def _neighbour_of(trial: Trial) -> NeighbourOfTrial | None:
     return NeighbourOfTrial(neighbour.name, neighbour.kind, n_workers=neighbour.workers)
 
 
+def version_of(device: DeviceSpec) -> str:
+    """Give a device's version as its trials have it."""
+    return device.driver_options.told_version or device.dut.version()
+
+
 def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
     """Begin trial.json with what was asked for."""
     device, traffic = trial.device, trial.traffic
@@ -141,7 +147,7 @@ def trial_document(trial: Trial, cores: Cores) -> TrialDocument:
         dut=Dut(
             name=device.name,
             driver=device.driver,
-            version=device.driver_options.told_version or device.dut.version(),
+            version=version_of(device),
             options=hide_in(device.driver_options.model_dump(mode="json")),
             link=device.link,
             placement=trial.place.name,

@@ -26,6 +26,7 @@ def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditio
     found += [("started", manifest.started_utc)]
     tool = manifest.taut
     found += [("taut", " ".join(x for x in (tool.version, _commit(tool)) if x))]
+    found += [*_versions(trials, tool).items()]
     plugins = dict.fromkeys((*manifest.plugins, *(manifest.analysed_with or ())))
     found += [(f"plug-in {of.table}.{of.name}", f"{of.package} {of.version}") for of in plugins]
     found += _flat("inputs", manifest.inputs)
@@ -41,6 +42,15 @@ def _distinct(values: Iterable[str]) -> list[str]:
 def _path(trial: TrialResult) -> str:
     """Which way packets took; nothing of a trial that failed before its device had one."""
     return f"{trial.device.dut}: {trial.device.path}" if trial.device.path else ""
+
+
+def _versions(trials: Sequence[TrialResult], tool: Tool) -> dict[str, str]:
+    """Give the versions of each device, by its name; taut's own has a line already."""
+    found: dict[str, list[str]] = {}
+    for device in (trial.device for trial in trials if not trial.device.is_floor):
+        if device.dut_version not in (None, tool.version):
+            found.setdefault(f"device {device.named}", []).append(str(device.dut_version))
+    return {name: "; ".join(_distinct(versions)) for name, versions in found.items()}
 
 
 def _cores(cores: CoresOfTrial | None) -> str:

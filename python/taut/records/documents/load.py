@@ -47,6 +47,8 @@ class Device:
     """The name of the neighbour it had; None: nobody."""
     claim: str | None = field(default=None, metadata=LEFT_OUT)
     """What its numbers are not, as of an emulated guest; its name says so in short."""
+    dut_version: str | None = field(default=None, metadata=LEFT_OUT)
+    """Its version, in the first trial of several; None: not noted, as of captures."""
 
     @property
     def place(self) -> str:
