@@ -119,12 +119,22 @@ def read_rules(path: Path, ports: Sequence[str]) -> Rules:
 
 
 def apart(rule: str) -> str:
-    """Spell the source port that a rule must not have as a range of one.
+    """Spell the source port that a rule must not have as a set of all the others.
 
     Of `sport != 53 dport != 2` nft 1.0.6 makes one comparison of both, which a packet passes that
-    has either: a range it compares alone.
+    has either: a set it compares alone. A range of one (`!= 53-53`) nft refuses before 1.0.3.
     """
-    return _NO_SPORT.sub(lambda no: "sport != {0}-{0}".format(no["one"] or no["bare"]), rule)
+    return _NO_SPORT.sub(lambda no: f"sport {_all_but(int(no['one'] or no['bare']))}", rule)
+
+
+def _all_but(port: int) -> str:
+    ranges = ((0, port - 1), (port + 1, 65535))
+    spelt = (
+        str(first) if first == last else f"{first}-{last}"
+        for first, last in ranges
+        if first <= last
+    )
+    return f"{{ {', '.join(spelt)} }}"
 
 
 def refused_by_nft(path: Path, rules: Rules) -> str | None:
