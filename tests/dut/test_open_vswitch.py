@@ -6,8 +6,9 @@ import pytest
 
 from taut.core.errors import TrialError
 from taut.dut import open_vswitch
-from taut.dut.open_vswitch import PLAIN, STRAIGHT, switching
+from taut.dut.open_vswitch import PLAIN, STRAIGHT, Port, missing_switch, switching
 from taut.testbed.scope import RunScope
+from taut.testing.frames import LAST_CORE
 
 
 def test_its_database_has_the_schema_of_its_own_installation(
@@ -35,6 +36,60 @@ def test_its_database_has_the_schema_of_its_own_installation(
         pass
 
     assert str(raised.value) == f"ovsdb-tool create {scope.folder}/ovs/conf.db"
+
+
+@pytest.fixture
+def with_dummies(tmp_path: Path) -> Path:
+    """A daemon whose datapath and ports are made up: packets come from its own tool."""
+    if (lacks := missing_switch(PLAIN, "")) is not None:
+        pytest.skip(lacks)
+    program = tmp_path / "with-dummies"
+    program.write_text('#!/bin/sh\nexec ovs-vswitchd --enable-dummy "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+@pytest.mark.root
+def test_flows_of_several_tables_are_counted_apart(
+    with_dummies: Path, scope: RunScope, tmp_path: Path
+) -> None:
+    flows = """
+in_port=1,actions=resubmit(,1)
+priority=0,actions=drop
+table=1,priority=0,actions=drop
+table=1,udp,tp_dst=9,actions=output:2
+table=2,actions=drop
+"""
+    udp = (
+        "in_port(1),eth(src=50:54:00:00:00:05,dst=50:54:00:00:00:07),eth_type(0x0800),"
+        "ipv4(src=10.0.0.1,dst=10.0.0.2,proto=17,tos=0,ttl=64,frag=no),udp(src=8,dst=%d)"
+    )
+
+    with (
+        scope.namespace("ovs") as netns,
+        switching(
+            str(with_dummies),
+            [Port(name, ("type=dummy",)) for name in ("p1", "p2")],
+            datapath="dummy",
+            other_config=(),
+            flows=flows,
+            scope=scope,
+            cores=LAST_CORE,
+            netns=netns,
+            log_dir=tmp_path,
+        ) as switch,
+    ):
+        for name, port in (("p1", 9), ("p1", 9), ("p1", 8), ("p2", 9)):
+            switch.ask("netdev-dummy/receive", name, udp % port)
+        counted = switch.flows()
+
+    assert counted == {
+        "in_port=1 actions=resubmit(,1)": 3,
+        "priority=0 actions=drop": 1,
+        "table=1,udp,tp_dst=9 actions=output:2": 2,
+        "table=1,priority=0 actions=drop": 1,
+        "table=2,actions=drop": 0,
+    }
 
 
 def test_flows_that_are_no_utf_8_are_refused_by_their_line(

@@ -38,7 +38,7 @@ STRAIGHT = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"
 
 _TOOLS = ("ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-ofctl", "ovs-appctl")
 _CONSOLE = ("-vconsole:info", "-vsyslog:off", "-vfile:off")
-_FLOW = re.compile(r"n_packets=(\d+), n_bytes=\d+, (?:(?:idle|hard)_\w+=\d+, )*(.*)")
+_FLOW = re.compile(r"table=(\d+), n_packets=(\d+), n_bytes=\d+, (?:(?:idle|hard)_\w+=\d+, )*(.*)")
 _ANSWER_S = 30
 
 
@@ -63,11 +63,16 @@ class Switch:
         # Until its revalidator has read them, the datapath's counts are not the flows'.
         self.ask("revalidator/wait")
         said = _run("ovs-ofctl", "dump-flows", _bridge(self.folder))
-        return {match[2].strip(): int(match[1]) for match in _FLOW.finditer(said)}
+        return {_spelt(flow): int(flow[2]) for flow in _FLOW.finditer(said)}
 
     def ask(self, *command: str) -> str:
         """Give what the daemon answers to a command of ovs-appctl."""
         return _run("ovs-appctl", "-t", str(self.folder / "daemon.ctl"), *command)
+
+
+def _spelt(flow: re.Match[str]) -> str:
+    """Spell a flow as ovs-ofctl takes it; of table 0 nobody names the table."""
+    return flow[3].strip() if flow[1] == "0" else f"table={flow[1]},{flow[3].strip()}"
 
 
 def missing_switch(program: Program, flows: str) -> str | None:
@@ -135,7 +140,8 @@ def switching(
             # Said when all that the database has was tried once.
             daemon.wait_ready(r"\|bridge\|INFO\|.*\(Open vSwitch\)")
             _check_ports(folder, daemon)
-            _run("ovs-ofctl", "replace-flows", _bridge(folder), "-", given=flows, daemon=daemon)
+            # Not replace-flows: it takes no table but 0 unless -O names another OpenFlow.
+            _run("ovs-ofctl", "add-flows", _bridge(folder), "-", given=flows, daemon=daemon)
             yield Switch(folder, daemon, [database.log, daemon.log])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
