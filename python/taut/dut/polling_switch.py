@@ -24,6 +24,8 @@ _MEMORY_MB = 128
 _HUGEPAGES = _MEMORY_MB // 2
 _MEMIF_NODE = 0
 _NODES = "/sys/devices/system/node/has_memory"
+_EXTRA = "dpdk-extra"
+_EXTRA_WORDS = ("--in-memory", "--no-pci", "--no-telemetry")
 RX_QUEUES = 2
 """What its memif peer needs: it sends on a queue a thread, and its main thread is one."""
 
@@ -108,7 +110,7 @@ def polling(
                 found.path,
                 ports,
                 datapath="netdev",
-                other_config=(*_settings(cores[0], nodes), *other_config),
+                other_config=_settings(cores[0], nodes, other_config),
                 flows=flows,
                 scope=scope,
                 cores=cores,
@@ -163,14 +165,30 @@ def _dropped_at(ports: str) -> dict[str, int | None]:
     return found
 
 
-def _settings(core: int, nodes: Sequence[int]) -> list[str]:
+def refuses_setting(setting: str) -> str | None:
+    """Say why KEY=VALUE is not for the user to set; None: it is."""
+    name = setting.partition("=")[0]
+    if name not in _own_settings(0, (0,)):
+        return None
+    return f"{name} is set by taut, by the device's core and its memory; leave it out"
+
+
+def _settings(core: int, nodes: Sequence[int], given: Sequence[str] = ()) -> list[str]:
+    """Give taut's settings and the user's, whose words for EAL come behind taut's."""
+    own = [f"{name}={value}" for name, value in _own_settings(core, nodes).items()]
+    split = [setting.partition("=") for setting in given]
+    words = [value.strip('"') for name, _, value in split if name == _EXTRA]
+    others = [f"{name}={value}" for name, _, value in split if name != _EXTRA]
+    return [*own, f'{_EXTRA}="{" ".join([*_EXTRA_WORDS, *words])}"', *others]
+
+
+def _own_settings(core: int, nodes: Sequence[int]) -> dict[str, str]:
     mask = f"{1 << core:#x}"
     limits = [str(_MEMORY_MB)] * (max(nodes) + 1)  # by the numbers of nodes
-    return [
-        "dpdk-init=true",
-        f"pmd-cpu-mask={mask}",
-        f"dpdk-lcore-mask={mask}",
-        f"dpdk-alloc-mem={_MEMORY_MB // 2}",
-        f"dpdk-socket-limit={','.join(limits)}",
-        'dpdk-extra="--in-memory --no-pci --no-telemetry"',
-    ]
+    return {
+        "dpdk-init": "true",
+        "pmd-cpu-mask": mask,
+        "dpdk-lcore-mask": mask,
+        "dpdk-alloc-mem": str(_MEMORY_MB // 2),
+        "dpdk-socket-limit": ",".join(limits),
+    }

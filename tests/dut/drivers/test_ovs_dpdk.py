@@ -206,6 +206,29 @@ def test_a_setting_that_is_none_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    ["dpdk-init", "pmd-cpu-mask", "dpdk-lcore-mask", "dpdk-alloc-mem", "dpdk-socket-limit"],
+)
+def test_a_setting_that_is_the_driver_s_is_refused(name: str) -> None:
+    """The last one of a key counts, without a word."""
+    said = f"{name} is set by taut, by the device's core and its memory; leave it out"
+
+    with pytest.raises(ValidationError, match=said):
+        OvsDpdkOptions(other_config=("smc-enable=true", f"{name}=0x1"))
+
+
+def test_words_for_eal_come_behind_the_driver_s() -> None:
+    given = ("dpdk-extra=--log-level=8", "smc-enable=true", 'dpdk-extra="--iova-mode=va"')
+
+    settings = polling_switch._settings(5, (0,), given)
+
+    assert settings[-2:] == [
+        'dpdk-extra="--in-memory --no-pci --no-telemetry --log-level=8 --iova-mode=va"',
+        "smc-enable=true",
+    ]
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         (None, "no such file of flows"),

@@ -18,6 +18,7 @@ from taut.dut.polling_switch import (
     missing_polling,
     polling,
     refuses_core,
+    refuses_setting,
     version,
 )
 from taut.dut.process_dut import ProcessDut
@@ -47,6 +48,8 @@ class OvsDpdkOptions(DriverOptions):
         for value in values:
             if not re.fullmatch(r"[a-z0-9-]+=\S+", value):
                 raise ValueError(f"{value!r} is no setting; write smc-enable=true")
+            if (why := refuses_setting(value)) is not None:
+                raise ValueError(why)
         return values
 
     @property
