@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def start(scope: RunScope, tmp_path: Path) -> Iterator[Start]:
             argv = ["sh", "-c", script]
             process = child("made", argv, scope=scope, log=tmp_path / "made.log")
             program = stack.enter_context(process)
-            if script != WAITS:
+            if script in (DIES, ENDS):
                 program.wait(60.0)
             return ProcessDut(program, path="made", read_stats=read_stats, ask_stats=ask_stats)
 
@@ -56,6 +57,20 @@ def test_one_that_lives_until_it_is_stopped_has_its_counters_and_did_not_die(sta
     dut = start(WAITS, lambda: DutStats(transmit="eager"))
 
     assert dut.stop() == DutStats(transmit="eager")
+    assert died_of(dut) is None
+
+
+def test_one_that_had_to_be_killed_is_noted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    dut = start("trap '' INT; echo up; while :; do sleep 0.1; done")
+    dut._child.wait_ready("up")
+    monkeypatch.setattr(dut._child, "stop", partial(dut._child.stop, timeout_s=0.5))
+
+    dut.stop()
+
+    assert dut.notes == [
+        "made: killed, 0.5 s after SIGINT: what it writes at its end is missing; a script calls it "
+        "with `exec`"
+    ]
     assert died_of(dut) is None
 
 

@@ -80,7 +80,8 @@ def test_a_child_that_ignores_its_signal_is_killed(scope: RunScope, tmp_path: Pa
 
 
 def test_what_a_child_started_ends_with_it(scope: RunScope, tmp_path: Path) -> None:
-    command = ["sh", "-c", "sleep 1000 & echo $! is up; wait"]
+    # What it started takes no SIGTERM.
+    command = ["sh", "-c", "trap '' TERM; sleep 1000 & trap - TERM; echo $! is up; wait"]
     with child("x", command, scope=scope, log=tmp_path / "x") as process:
         process.wait_ready("is up")
         started = int(process.log_text().split()[0])
@@ -89,6 +90,18 @@ def test_what_a_child_started_ends_with_it(scope: RunScope, tmp_path: Path) -> N
         assert state_of(started) != "Z"
 
     assert run_processes(scope.id) == []
+
+
+def test_what_a_script_calls_without_exec_takes_the_signal(scope: RunScope, tmp_path: Path) -> None:
+    script = "trap 'echo counters; exit 0' INT; echo up; while :; do sleep 0.1; done"
+    argv = ["sh", "-c", f'sh -c "{script}"; exit 3']
+
+    with child("made", argv, scope=scope, log=tmp_path / "made.log") as process:
+        process.wait_ready("up")
+        process.stop(signal.SIGINT, timeout_s=60)
+
+        assert "counters" in process.log_text()
+        assert process.killed_after_s is None
 
 
 def test_only_the_end_of_a_long_log_is_given(scope: RunScope, tmp_path: Path) -> None:

@@ -77,6 +77,11 @@ class ProcessDut:
             status = self.ask()
             self._child.stop(self._stop_signal)
             self._is_stopped = True
+            if (waited_s := self._child.killed_after_s) is not None:
+                self.notes.append(
+                    f"{self._child.name}: killed, {waited_s:g} s after {self._stop_signal.name}: "
+                    "what it writes at its end is missing; a script calls it with `exec`"
+                )
             if status is not None:
                 self.died = self._how_it_ended(status)
             elif self._read_stats is not None:

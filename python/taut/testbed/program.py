@@ -1,5 +1,6 @@
 """Programs of a run: what is to be started, one that runs, and a place that starts some."""
 
+import os
 import re
 import signal
 import subprocess
@@ -41,6 +42,8 @@ class Child:
         self.name = name
         self.log = log
         self._process = process
+        self.killed_after_s: float | None = None
+        """For how long stop() waited in vain; None: it ended by itself."""
 
     @property
     def pid(self) -> int:
@@ -61,8 +64,13 @@ class Child:
         return self.exit_status is None
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal; a program that has ended gets none."""
-        self._process.send_signal(number)
+        """Send a signal, as Ctrl-C does: to what it started, too; one that has ended gets none.
+
+        A script that calls the program without `exec` waits for it, and passes nothing on. taut's
+        own keepers of what they put back have sessions of their own.
+        """
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, number)  # it leads its session (process.py)
 
     def wait(self, timeout_s: float | None = None) -> int | None:
         """Wait for its end; None when it has not ended in time."""
@@ -78,6 +86,7 @@ class Child:
             # A stopped program (SIGSTOP) takes its signal only when it continues.
             self.send(signal.SIGCONT)
         if self.wait(timeout_s) is None:
+            self.killed_after_s = timeout_s
             self.send(signal.SIGKILL)
         return self._read_status(self._process.wait()) or 0
 

@@ -40,7 +40,11 @@ class CommandOptions(DriverOptions):
     interfaces), {socket0} {socket1} (memif), {core}, {log_dir}, {prefix} (a DPDK file prefix).
     """
 
-    argv: tuple[str, ...] = Field(min_length=1, description="program and arguments")
+    argv: tuple[str, ...] = Field(
+        min_length=1,
+        description="program and arguments; a script calls the program with `exec`, or the shell is"
+        " taken for the device",
+    )
     ready: str | None = Field(
         None, description="regular expression in its output that says it is ready"
     )
