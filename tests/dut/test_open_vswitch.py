@@ -50,12 +50,12 @@ def with_dummies(tmp_path: Path) -> Path:
 
 
 @pytest.mark.root
-def test_flows_of_several_tables_are_counted_apart(
+def test_flows_of_several_tables_are_counted_apart_and_what_none_takes(
     with_dummies: Path, scope: RunScope, tmp_path: Path
 ) -> None:
     flows = """
 in_port=1,actions=resubmit(,1)
-priority=0,actions=drop
+in_port=2,actions=resubmit(,3)
 table=1,priority=0,actions=drop
 table=1,udp,tp_dst=9,actions=output:2
 table=2,actions=drop
@@ -81,15 +81,16 @@ table=2,actions=drop
     ):
         for name, port in (("p1", 9), ("p1", 9), ("p1", 8), ("p2", 9)):
             switch.ask("netdev-dummy/receive", name, udp % port)
-        counted = switch.flows()
+        counted, missed = switch.flows(), switch.no_flow()
 
     assert counted == {
         "in_port=1 actions=resubmit(,1)": 3,
-        "priority=0 actions=drop": 1,
+        "in_port=2 actions=resubmit(,3)": 1,
         "table=1,udp,tp_dst=9 actions=output:2": 2,
         "table=1,priority=0 actions=drop": 1,
         "table=2,actions=drop": 0,
     }
+    assert missed == 1
 
 
 def test_flows_that_are_no_utf_8_are_refused_by_their_line(

@@ -123,11 +123,14 @@ def polling(
 def counters(switch: Switch) -> DutStats:
     """Give what each flow took, what the polling threads handled, and what could not be sent."""
     return read_counters(
-        switch.flows(), switch.ask("dpif-netdev/pmd-stats-show"), switch.ask("dpctl/show", "-s")
+        switch.flows(),
+        switch.no_flow(),
+        switch.ask("dpif-netdev/pmd-stats-show"),
+        switch.ask("dpctl/show", "-s"),
     )
 
 
-def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStats:
+def read_counters(flows: Mapping[str, int], no_flow: int, threads: str, ports: str) -> DutStats:
     """Read the switch's answers.
 
     What a memif port counted itself is gone with the generator, so `in` is what threads received.
@@ -139,7 +142,7 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
             seen[name] = seen.get(name, 0) + int(n)
     dropped = _dropped_at(ports)
     known = [n for n in dropped.values() if n is not None]
-    of_no_port = seen.get(FAILED_UPCALL, 0)  # no flow was known, and its making was locked
+    of_no_port = seen.get(FAILED_UPCALL, 0)  # its flow was not known yet, and its making locked
     return DutStats(
         ports=tuple(
             PortCounters(others={"port": name, "tx_dropped": n}) for name, n in dropped.items()
@@ -148,6 +151,7 @@ def read_counters(flows: Mapping[str, int], threads: str, ports: str) -> DutStat
             "in": seen.get("packets received", 0),
             "dropped": sum(known) + of_no_port if len(known) == len(dropped) else None,
             "flows": dict(flows),
+            "no_flow": no_flow,
             "look_ups": {
                 name: n for name, n in seen.items() if name.endswith("hits") or "upcall" in name
             },

@@ -65,7 +65,7 @@ def needed() -> Iterator[None]:
 
 
 def test_its_own_counters_are_read() -> None:
-    stats = read_counters({"in_port=1 actions=output:2": 5}, THREADS, PORTS)
+    stats = read_counters({"in_port=1 actions=output:2": 5}, 7, THREADS, PORTS)
 
     assert [port.others for port in stats.ports] == [
         {"port": "p0", "tx_dropped": 2},
@@ -75,6 +75,7 @@ def test_its_own_counters_are_read() -> None:
         "in": 240808,
         "dropped": 32 + 4,
         "flows": {"in_port=1 actions=output:2": 5},
+        "no_flow": 7,
         "look_ups": {
             "simple match hits": 240804,
             "miss with success upcall": 1,
@@ -90,7 +91,7 @@ def test_drops_at_vhost_ports_whose_errors_are_not_known_are_read() -> None:
     TX packets:100 errors:? dropped:40 aborted:? carrier:?
 """
 
-    stats = read_counters({}, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
+    stats = read_counters({}, 0, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
 
     assert [port.others["tx_dropped"] for port in stats.ports] == [40, 2, 30]
     assert stats.others["dropped"] == 72
@@ -101,7 +102,7 @@ def test_a_vhost_port_whose_peer_has_left_has_no_counters_and_not_those_of_the_n
     hop = """  port 1: hop1a (dpdkvhostuserclient: mtu=1500)
 , could not retrieve stats (Protocol error)"""
 
-    stats = read_counters({}, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
+    stats = read_counters({}, 0, "", PORTS.replace("  port 1: p0", f"{hop}  port 4: p0"))
 
     assert [port.others for port in stats.ports] == [
         {"port": "hop1a", "tx_dropped": None},
@@ -262,8 +263,11 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
 ) -> None:
     # The generator's flows are UDP source ports in turn, the first of which this drops.
     flows = tmp_path / "flows"
+    # No flow takes the second one's.
     flows.write_text(
-        "priority=40000,in_port=1,udp,tp_src=1024,actions=drop\nin_port=1,actions=output:2\n"
+        "priority=40000,in_port=1,udp,tp_src=1024,actions=drop\n"
+        "in_port=1,udp,tp_src=1026,actions=output:2\n"
+        "in_port=1,udp,tp_src=1027,actions=output:2\n"
     )
 
     with (
@@ -281,9 +285,10 @@ def test_what_a_flow_drops_and_the_generator_misses_is_the_same(
     by_flow = others["flows"]
     dropped = by_flow["priority=40000,udp,in_port=1,tp_src=1024 actions=drop"]
     of_no_flow = others["look_ups"][FAILED_UPCALL]
-    assert others["in"] == counters["sent"] == sum(by_flow.values()) + of_no_flow > 0
-    assert counters["lost"] - counters["late"] == dropped + others["dropped"]
-    assert dropped > 0
+    no_flow = others["no_flow"]
+    assert others["in"] == counters["sent"] == sum(by_flow.values()) + no_flow + of_no_flow > 0
+    assert counters["lost"] - counters["late"] == dropped + no_flow + others["dropped"]
+    assert dropped > 0 < no_flow
 
 
 @pytest.mark.alone

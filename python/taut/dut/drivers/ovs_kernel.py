@@ -110,7 +110,7 @@ class OvsKernelDriver(KernelDriver):
 
 
 def _counters(switch: Switch) -> Callable[[], JsonObject]:
-    return lambda: {"flows": dict(switch.flows())}
+    return lambda: {"flows": dict(switch.flows()), "no_flow": switch.no_flow()}
 
 
 def _load_module() -> None:
