@@ -1,9 +1,12 @@
 """What drivers of other people's DPDK programs share: ports and memory as EAL arguments."""
 
+import re
+import subprocess
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-from taut.host.dpdk import DEVICE_HUGEPAGES
+from taut.host.dpdk import DEVICE_HUGEPAGES, dpdk_version
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
 
@@ -12,6 +15,34 @@ MEMORY_MB = 2 * HUGEPAGES
 MOST_LCORES = 128
 """RTE_MAX_LCORE of Debian's DPDK on x86; elsewhere it is more."""
 _FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
+_VERSION = re.compile(r"RTE Version: '([^']+)'")
+_ASKING_S = 20.0
+
+
+@cache
+def version_of(program: str | Path | None) -> str:
+    """Give the version of the DPDK that a program runs on, in EAL's own words.
+
+    Where there is no program, or it says none, that of this machine's libdpdk, and that it is.
+    """
+    said = ""
+    if program is not None:
+        argv = [program, "-v", "-h"]  # ends with its usage, before it takes anything
+        try:
+            done = subprocess.run(
+                argv,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                stdin=subprocess.DEVNULL,
+                timeout=_ASKING_S,
+            )
+            said = done.stdout + done.stderr
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+    match = _VERSION.search(said)
+    return f"libdpdk {dpdk_version()}" if match is None else match[1]
 
 
 def lcore_arguments(core: int, n_threads: int, nodes: Mapping[int, int]) -> list[str]:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from taut.dut import dpdk
 from taut.dut.drivers import l2fwd
 from taut.dut.drivers.l2fwd import L2fwdDriver, L2fwdOptions, _argv, find_l2fwd
 from taut.host.situation import Waiting
@@ -36,6 +37,25 @@ def test_a_missing_program_says_how_to_build_it(
 
 def test_its_device_polls() -> None:
     assert L2fwdDriver().waits(L2fwdOptions()) is Waiting.POLLS
+
+
+@pytest.mark.parametrize(
+    ("says", "version"),
+    [
+        ("EAL: RTE Version: 'DPDK 25.11.0-rc2'", "DPDK 25.11.0-rc2"),
+        ("unknown option", "libdpdk 22.11"),
+    ],
+)
+def test_its_version_is_the_program_s_own(
+    says: str, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "l2fwd"
+    path.write_text(f'#!/bin/sh\necho "$@:" "{says}" >&2\nexit 1\n')
+    path.chmod(0o755)
+    monkeypatch.setenv("TAUT_L2FWD", str(path))
+    monkeypatch.setattr(dpdk, "dpdk_version", lambda: "22.11")
+
+    assert L2fwdDriver().version() == version
 
 
 @pytest.fixture

@@ -11,7 +11,13 @@ from pydantic import Field
 from taut.core.binaries import is_clone
 from taut.core.cpus import CpuSet
 from taut.core.errors import MissingToolError
-from taut.dut.dpdk import HUGEPAGES, lcore_arguments, memory_arguments, port_arguments
+from taut.dut.dpdk import (
+    HUGEPAGES,
+    lcore_arguments,
+    memory_arguments,
+    port_arguments,
+    version_of,
+)
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
 from taut.dut.transmit import AS_L2FWD
@@ -49,7 +55,8 @@ class L2fwdDriver:
         return None
 
     def version(self) -> str:
-        return f"DPDK {dpdk_version()}"
+        """Of DPDK, as the program says it."""
+        return version_of(find_l2fwd())
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         return HUGEPAGES

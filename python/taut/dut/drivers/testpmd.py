@@ -10,10 +10,15 @@ from typing import Literal, cast
 from pydantic import Field, StrictInt
 
 from taut.core.cpus import CpuSet
-from taut.dut.dpdk import HUGEPAGES, lcore_arguments, memory_arguments, port_arguments
+from taut.dut.dpdk import (
+    HUGEPAGES,
+    lcore_arguments,
+    memory_arguments,
+    port_arguments,
+    version_of,
+)
 from taut.dut.driver import DriverOptions
 from taut.dut.process_dut import ProcessDut
-from taut.host.dpdk import dpdk_version
 from taut.host.host import Host
 from taut.host.situation import Waiting
 from taut.records.documents.trial import DutStats, PortCounters
@@ -57,7 +62,8 @@ class TestpmdDriver:
         return None
 
     def version(self) -> str:
-        return f"DPDK {dpdk_version()}"
+        """Of DPDK, as the program says it."""
+        return version_of(shutil.which(_PROGRAM))
 
     def hugepages(self, options: DriverOptions) -> int:  # noqa: ARG002 - an interface
         return HUGEPAGES
