@@ -12,6 +12,7 @@ from taut.dut.drivers import DRIVERS
 from taut.experiment import preflight
 from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
+from taut.host.host import Host
 from taut.records.documents.described import Described, MemberDescribed, OptionDescribed
 from taut.testbed.placements import PLACEMENTS
 
@@ -92,6 +93,35 @@ def test_a_core_that_a_device_cannot_work_on_is_told_before_the_run(
 
     assert list(found) == refused
     assert all(why.startswith(f"core {far} is isolated at boot") for why in found.values())
+
+
+@pytest.mark.parametrize(
+    ("available", "refused"),
+    [("MemAvailable: 8192000 kB\n", True), ("MemAvailable: 8196096 kB\n", False), ("", False)],
+)
+def test_hugepages_of_more_than_half_of_the_free_memory_are_one_line_before_the_run(
+    available: str, refused: bool, tmp_path: Path
+) -> None:
+    """2001 of them; where the kernel does not say, nothing is refused."""
+    text = """
+name = "made"
+duration = "1s"
+[[device]]
+driver = "command"
+name = "app"
+options = { argv = ["true"], hugepages = 2001 }
+[[traffic]]
+rates = ["10kpps"]
+"""
+    tree(tmp_path, {"/proc/meminfo": f"MemTotal: 1 kB\n{available}"})
+
+    found = preflight.refused_memory(make_plan(parse_spec(text)), Host(tmp_path))
+
+    said = (
+        "hugepages = 2001 of 2 MB are more than half of the memory that is free; give pages, not "
+        "MB, 2000 at most"
+    )
+    assert found == ({"app": said} if refused else {})
 
 
 # As taut-generate --describe has them.

@@ -95,6 +95,11 @@ class DriverOptions(BaseModel):
         del cores, host
         return None
 
+    def refuses_memory(self, free_bytes: int) -> str | None:
+        """Say why a device with these options wants too much of so much memory; None: it fits."""
+        del free_bytes
+        return None
+
     @property
     def files(self) -> tuple[Path, ...]:
         """The files that the options name: the manifest has their hashes."""

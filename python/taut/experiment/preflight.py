@@ -14,6 +14,7 @@ from taut.experiment import restart, tracing
 from taut.experiment.generator import PROGRAM, load_of, refusal
 from taut.experiment.model import DeviceSpec
 from taut.experiment.plan import Plan
+from taut.experiment.room import free_bytes
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
 from taut.records.documents.described import Described, OptionDescribed
@@ -34,7 +35,7 @@ def require(plan: Plan, *, sends_it: bool = True) -> None:
     check_schedules(plan, describe(PROGRAM, Described))
     if sends_it:
         check_loads(plan)
-    for name, why in refused_cores(plan, Host()).items():
+    for name, why in (refused_cores(plan, Host()) | refused_memory(plan, Host())).items():
         raise InputError(f"device {name}: {why}")
 
 
@@ -86,6 +87,16 @@ def refused_cores(plan: Plan, host: Host) -> dict[str, str]:
         name: options.refuses_cores(cores.of_device(options.n_cores), host)
         for name, options in devices.items()
     }
+    return {name: why for name, why in asked.items() if why is not None}
+
+
+def refused_memory(plan: Plan, host: Host) -> dict[str, str]:
+    """Say which devices ask for more memory than there is to give, and why."""
+    free = free_bytes(host)
+    if not free:
+        return {}  # this kernel does not say
+    devices = {trial.device.name: trial.device.driver_options for trial in plan.trials}
+    asked = {name: options.refuses_memory(free) for name, options in devices.items()}
     return {name: why for name, why in asked.items() if why is not None}
 
 

@@ -60,6 +60,7 @@ def test_what_a_link_does_not_have_is_no_empty_word(
         {"argv": ["x"], "ready": "("},
         {"argv": ["x"], "ready_delay": "soon"},
         {"argv": ["x"], "stop_signal": "INT"},
+        {"argv": ["x"], "hugepages": 10**15},
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, object]) -> None:

@@ -24,6 +24,7 @@ from taut.testbed.scope import RunScope
 
 _LINKS = ("memif", "veth", "xdp", "pci")
 _N_LINKS = 2
+_HUGEPAGE_BYTES = 2 << 20
 _PLACEHOLDER = re.compile(r"\{([a-z_]+\d?)\}")
 # What taut fills in of each of its links, and of which kinds of link it knows that.
 _OF_A_LINK = {"port": _LINKS, "if": ("veth", "xdp"), "socket": ("memif",)}
@@ -51,7 +52,9 @@ class CommandOptions(DriverOptions):
     ready_delay: str = Field("500ms", description="how long to wait where no `ready` is given")
     stop_signal: str = Field("SIGINT", description="signal that ends it politely")
     version: str = Field("unknown", description="its version, for the results")
-    hugepages: StrictInt = Field(0, ge=0, description="hugepages of 2 MB it wants")
+    hugepages: StrictInt = Field(
+        0, ge=0, le=1 << 20, description="hugepages of 2 MB it wants; at most half of what is free"
+    )
     waits: Waiting = Field(
         Waiting.SLEEPS,
         description="polls or sleeps: what it does while no packet comes; decides what"
@@ -115,6 +118,16 @@ class CommandOptions(DriverOptions):
                 only = " and ".join(_KNOWN[name])
                 return f"argv: {{{name}}} is of {only} only; {{port{name[-1]}}} is of every link"
         return None
+
+    def refuses_memory(self, free_bytes: int) -> str | None:
+        """More hugepages than half of it: megabytes where pages were asked for, most likely."""
+        most = free_bytes // 2 // _HUGEPAGE_BYTES
+        if self.hugepages <= most:
+            return None
+        return (
+            f"hugepages = {self.hugepages} of 2 MB are more than half of the memory that is free; "
+            f"give pages, not MB, {most} at most"
+        )
 
 
 class CommandDriver:
