@@ -82,6 +82,9 @@ table=2,actions=drop
         for name, port in (("p1", 9), ("p1", 9), ("p1", 8), ("p2", 9)):
             switch.ask("netdev-dummy/receive", name, udp % port)
         counted, missed = switch.flows(), switch.no_flow()
+        switch.end()
+        status = switch.daemon.wait(60)
+        switch.end()  # that it has ended is no fault
 
     assert counted == {
         "in_port=1 actions=resubmit(,1)": 3,
@@ -91,6 +94,7 @@ table=2,actions=drop
         "table=2,actions=drop": 0,
     }
     assert missed == 1
+    assert status == 0
 
 
 def test_flows_that_are_no_utf_8_are_refused_by_their_line(

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +71,11 @@ class Switch:
         """Give how many packets no flow of a table took: they were dropped there. After flows()."""
         said = self.ask("bridge/dump-flows", BRIDGE)
         return sum(map(int, _MISS.findall(said)))
+
+    def end(self) -> None:
+        """Have it exit and take its datapath along: the kernel's forwards on without a daemon."""
+        with suppress(TrialError):  # it had died
+            self.ask("exit", "--cleanup")  # answered when both are done
 
     def ask(self, *command: str) -> str:
         """Give what the daemon answers to a command of ovs-appctl."""

@@ -136,6 +136,8 @@ def test_a_switch_that_is_restarted_is_ready_by_its_own_words(
         words = f'echo "{says[name]} (Open vSwitch) 3"; exec sleep 1000' if name in says else ""
         (tmp_path / name).write_text(f"#!/bin/sh\n{words}\n")
         (tmp_path / name).chmod(0o755)
+    (tmp_path / "ovs-appctl").write_text(f'#!/bin/sh\nshift 2; echo "$@" >>{tmp_path}/asked\n')
+    (tmp_path / "ovs-appctl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin")
 
     def started_here(*of: object, **how: object) -> AbstractContextManager[Switch]:
@@ -153,6 +155,8 @@ def test_a_switch_that_is_restarted_is_ready_by_its_own_words(
     with device:
         device.restart_after(1, lambda: True, 0)
 
+        # Or the kernel would forward on, by the flows that it has, until the next daemon is there.
+        assert (tmp_path / "asked").read_text() == "exit --cleanup\n"
         for name in ("ovsdb-server.log", "ovs-vswitchd.log"):
             for log in (logs / f"{BEFORE}{name}", logs / name):
                 assert log.read_text().count("(Open vSwitch)") == 1, log

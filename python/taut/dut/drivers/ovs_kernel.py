@@ -107,6 +107,7 @@ class OvsKernelDriver(KernelDriver):
             )
             yield dut
             dut.stop()
+            switch.end()
 
 
 def _counters(switch: Switch) -> Callable[[], JsonObject]:
