@@ -202,12 +202,12 @@ def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:
 def _granted_ns(gaps: GapCounters) -> int:
     """Give what a packet in a gap is granted as the thread's own work: what it usually takes.
 
-    The log's allowance is for the worst of a kernel's ports: of many packets it hides a stall.
+    The log's allowance is for the worst of a kernel's ports: of many packets it hides a stall. A
+    network function may take longer: a few of its packets together are no gap yet.
     """
     if not gaps.work_packets:
         return gaps.per_packet_ns
-    usual_ns = max(gaps.work_ns // gaps.work_packets, _LEAST_WORK_NS)
-    return min(gaps.per_packet_ns, usual_ns)
+    return max(gaps.work_ns // gaps.work_packets, _LEAST_WORK_NS)
 
 
 def _loop_of_generator(document: TrialDocument, options: Options) -> _Loop:
@@ -260,7 +260,7 @@ def _loops_of_device(
 
     A log calls an iteration a gap that takes more than the port's usual time for each packet. If
     nine packets in ten were handled in such iterations, that is their cost: a slow network function
-    is no stall. Where more were within what the log allows, a packet costs no more than that.
+    is no stall. Where fewer were, the others say what a packet costs (`_granted_ns`).
     """
     dut, cores = document.dut, document.cores or CoresOfTrial()
     found, words = [], []
