@@ -113,7 +113,7 @@ def test_packets_that_were_often_quick_grant_nobody_slow_ones(tmp_path, handled,
 @pytest.mark.parametrize(
     ("hog_ns", "cause", "grade", "told"),
     [
-        (9_000, "hypervisor-or-hardware", "C", "several causes took 57 µs together, most of it"),
+        (9_000, "hypervisor-or-hardware", "C", "several causes took 57 µs together, this one"),
         (70_000, "preemption", "A", "late: core 1 was taken for 69.4 µs by another thread"),
     ],
 )
@@ -136,6 +136,50 @@ def test_of_several_gaps_the_cause_with_most_is_blamed(tmp_path, hog_ns, cause, 
     assert told in story.line
     several = "one cause that is half of the lateness: several came together"
     assert (several in story.missing) == (grade == "C")
+
+
+def test_what_is_behind_or_beside_several_causes_has_no_better_grade(tmp_path):
+    # Of 100 us, 24 are nobody's and 30 a thread's. The packet before is lost, and one waits behind.
+    rows, trace = normal(3_000), MadeTrace().vector(1, 2)
+    sent = rows[1_000]["sent_ns"]
+    gaps = [(at, at + 8_000, "forwarder") for at in range(sent + 500, sent + 30_000, 10_000)]
+    at = sent + 45_000
+    gaps.append((at, at + 30_000, "forwarder"))
+    trace.switch(at + 200, POLLER, HOG).switch(at + 29_800, HOG, POLLER)
+    moved = {name: {"threads": {str(POLLER): {"nonvoluntary": n}}} for name, n in BESIDE}
+    rows[999]["received_ns"], rows[1_000]["received_ns"] = None, sent + 101_000
+    behind = rows[1_009]
+    behind["received_ns"] = behind["sent_ns"] + 110_000
+    for row in rows[1_001:1_009]:
+        row["received_ns"] = sent + 102_000
+
+    trial = write_trial(tmp_path, rows, gaps, trace, counters=moved)
+    found = explain_trial(trial, Options(over="15us", is_guest=True))
+
+    [story] = found.worst
+    assert (story.cause, story.grade, story.worst_seq) == ("preemption", "C", 1_009)
+    assert "several causes took 46 µs together, this one the most: core 1" in story.line
+    grades = dict(zip(*found.packets.select(["seq", "grade"]).to_pydict().values(), strict=True))
+    assert (grades[999], grades[1_009]) == ("C", "C")
+
+
+@pytest.mark.parametrize(
+    ("n", "cause"), [(30, "queueing"), (4, "hypervisor-or-hardware")], ids=["its own", "a stall"]
+)
+def test_a_few_slow_packets_are_no_gap_and_say_what_many_cost(tmp_path, n, cause):
+    # 700 ns a packet: the log expects 250, and calls an iteration of one or two no gap.
+    start, end = 20 * MS, 20 * MS + 21_000
+    rows = held(normal(5_000), start, end)
+    log = {"per_packet_ns": 250, "work_packets": 4_000, "work_ns": 4_000 * 700}
+    stats = {"gaps": log, "ports": [{"rx": 5_000}, {"rx": 0}]}
+    dut = {"driver": "taut_forward", "options": {}, "stats": stats}
+
+    gaps = [(start, end, "forwarder", n)]
+    found = explain_trial(
+        write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut}), Options(over="5us")
+    )
+
+    assert set(found.gaps["cause"].to_pylist()) == {cause}
 
 
 def over_kernel_ports(tmp_path, work_ns):

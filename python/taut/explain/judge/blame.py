@@ -117,13 +117,12 @@ def blame_packets(
     handles a packet. `ring` is as in held.py. `silences` are times without a packet back or a log:
     who waits for one of them to end is in no queue.
     """
-    device = None if line is None else line.spans
     island = _islands(tail)
     stood, bound = _batched_for(tail, normal, generator, holds)
     needed = tail.latency_ns - np.maximum(normal.base_ns, bound)
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
-    gaps = _Device(device, np.empty(0, np.int64) if line is None else line.cause)
-    of_device = gaps.cover(tail)
+    gaps = _Device(None, np.empty(0, np.int64)) if line is None else _Device(line.spans, line.cause)
+    device, of_device = gaps.spans, gaps.cover(tail)
     covered, gap, working = of_device.total_ns, of_device.gap, of_device.working_ns
     by_measurer, its_gap = _by_measurer(tail, generator, has_device)
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
@@ -160,8 +159,9 @@ def blame_packets(
     relation[stalled] = np.where(_is_first(gap, tail.direction, stalled), 0, 1)[stalled]
     combined = stalled & (2 * of_device.cause_ns < needed)
     combined |= inherits & combined[from_root]
-    relation, gap = _neighbours(tail, island, relation, gap, device, generator)
-    covered = np.where(measured | (not has_device), by_measurer, np.where(vetoed, 0, covered))
+    covered = np.where(combined & inherits, covered[from_root], np.where(vetoed, 0, covered))
+    covered = np.where(measured | (not has_device), by_measurer, covered)
+    _neighbours(tail, island, relation, gap, combined, device, generator)
     return Blame(relation, gap, covered, island, combined, int(np.count_nonzero(vetoed & ~kept)))
 
 
@@ -298,12 +298,18 @@ def _reach(tail: Tail, relation: Ints, gap: Ints, device: Spans | None, generato
 
 
 def _neighbours(
-    tail: Tail, island: Ints, relation: Ints, gap: Ints, device: Spans | None, generator: Spans
-) -> tuple[Ints, Ints]:
-    """Give packets that never came back the cause of a neighbour, preferably the earlier one.
+    tail: Tail,
+    island: Ints,
+    relation: Ints,
+    gap: Ints,
+    combined: Mask,
+    device: Spans | None,
+    generator: Spans,
+) -> None:
+    """Give packets that never came back the blame of a neighbour, preferably the earlier one.
 
     Not of one further away than its cause reaches: what was lost while a device was away for long
-    has nothing to do with what happened as it came back.
+    has nothing to do with what happened as it came back. Changes `relation`, `gap` and `combined`.
     """
     reach_ns = _reach(tail, relation, gap, device, generator)
     lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
@@ -317,9 +323,9 @@ def _neighbours(
         taken = relation[order][known]
         taken = np.where(taken == Relation.STALLED, Relation.QUEUED_BEHIND, taken)
         relation[order] = np.where(good, taken, relation[order])
-        gap[order] = np.where(good, gap[order][known], gap[order])
+        for column in (gap, combined):
+            column[order] = np.where(good, column[order][known], column[order])
         lost = ~tail.is_late & (relation == Relation.UNEXPLAINED)
-    return relation, gap
 
 
 def queue_reason(n_recent: int, latency_ns: int, normal: Normal) -> str:

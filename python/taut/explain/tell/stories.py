@@ -149,7 +149,7 @@ def _reason(judged: JudgedTail, packet: int, cause: Cause, gap: GapStory | None)
         return "the device held it back while the generator stood still"
     covered = int(judged.blame.covered_ns[packet])
     if judged.blame.is_combined[packet]:
-        return f"several causes took {format_ns(covered)} together, most of it this one"
+        return f"several causes took {format_ns(covered)} together, this one the most"
     if cause is causes.UNKNOWN and covered and gap is None:
         return f"nothing recorded says why; gaps cover only {format_ns(covered)}"
     return ""
