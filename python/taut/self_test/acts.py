@@ -54,15 +54,15 @@ def held_of(verdicts: GapVerdicts, cause: Cause, injectors: frozenset[int]) -> H
     masks = {what: np.zeros(n, bool) for what in (True, False, None)}
     for visit in np.flatnonzero(segments.visit_cause == number).tolist():
         detail = segments.details[int(segments.visit_detail[visit])]
-        what = _is_ours(cause, int(segments.visit_by[visit]), detail, injectors)
-        masks[what][segments.visit_span[visit]] = True
+        by, is_proved = int(segments.visit_by[visit]), bool(segments.visit_joined[visit])
+        # What is proved to be no thread's is an interrupt's.
+        ours = by in injectors if is_proved or by >= 0 else _is_marked(cause, detail)
+        masks[ours][segments.visit_span[visit]] = True
     return Held(cause, own_ns, masks[True], masks[False], masks[None], who)
 
 
-def _is_ours(cause: Cause, by: int, detail: str, injectors: frozenset[int]) -> bool | None:
-    """Whether the injector made it; None: nothing says."""
-    if by >= 0:
-        return by in injectors
+def _is_marked(cause: Cause, detail: str) -> bool | None:
+    """Whether what happened bears the injector's mark; None: nothing says."""
     if cause.made is None or not cause.made.mark or not detail:
         return None
     return cause.made.mark in detail
