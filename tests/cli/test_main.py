@@ -159,6 +159,17 @@ def test_what_only_reads_leaves_cores_to_who_measures(
     assert mine == cores
 
 
+def test_that_it_cannot_leave_cores_ends_no_command(monkeypatch: pytest.MonkeyPatch):
+    def forbidden(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr(core_locks, "leave_measured", forbidden)
+    monkeypatch.setattr(module, "run_command", lambda _: 7)
+
+    with pytest.raises(SystemExit, match="7"):
+        module.main(["runs"])
+
+
 HEAVY = ("numpy", "pyarrow", "duckdb", "scipy", "altair", "vl_convert", "jinja2", "pyroute2")
 # What works on a run, an experiment or this machine; a help needs none of it.
 WORKS = ("analysis", "explain", "experiment", "report", "host.checks", "testbed", "trim")
