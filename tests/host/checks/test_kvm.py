@@ -19,6 +19,9 @@ APICV = f"{MODULE}/kvm_intel/parameters/enable_apicv"
 AVIC = f"{MODULE}/kvm_amd/parameters/avic"
 IPIV = f"{MODULE}/kvm_amd/parameters/enable_ipiv"
 TIMER = f"{MODULE}/kvm/parameters/pi_inject_timer"
+HYGON = replace(
+    KVM_HOST, machine=replace(KVM_HOST.machine, vendor="amd", family=0x18, kernel=(6, 18))
+)
 ZEN_2 = replace(KVM_HOST, machine=replace(KVM_HOST.machine, vendor="amd", family=0x17))
 
 ROWS = (
@@ -78,6 +81,7 @@ ROWS = (
     ),
     bad("V08", {AVIC: "N\n", IPIV: "N\n"}, on=ZEN_2, remedies="boot", does=("avic=1",)),
     good("V08", {AVIC: "Y\n"}, on=ZEN_2),
+    bad("V08", {AVIC: "N\n", IPIV: "N\n"}, on=HYGON, remedies="by-hand", does=("erratum 1235",)),
     # Timers can be injected at once.
     bad(
         "V08",

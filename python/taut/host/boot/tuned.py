@@ -19,6 +19,7 @@ _ACTIVE = "/etc/tuned/active_profile"
 _MAIN = """\
 # Written by taut; taken up with `tuned-adm profile {name}`: options of modules and the command line
 # count from the next boot on, all else at once. To take it back: `{back}`.
+# A tuned that knows no list in `include` says so: name one profile there then.
 [main]
 summary=What taut wants of a {role}
 """

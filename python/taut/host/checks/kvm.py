@@ -52,7 +52,9 @@ _CONTROLLERS = (_Parameter("kvm_intel", "enable_apicv", ("Y", "1"), "1"), _AVIC)
 # AMD's Zen 1 and 2, and Hygon's.
 _ERRATUM_1235 = (0x17, 0x18)
 _WITHOUT_IPIS = "/sys/module/kvm_amd/parameters/enable_ipiv"
-"""Of kernels that leave IPIs out of AVIC where the processor has the erratum (2025)."""
+"""Of kernels that leave IPIs out of AVIC where the processor has the erratum: AMD's (2025)."""
+_HYGONS = (0x18, (7, 1))
+"""Hygon's family, and from which kernel on its IPIs are left out, too (2026)."""
 # -1: where the host has nohz_full cores; what KVM made of it shows once it is loaded.
 _TIMERS = _Parameter("kvm", "pi_inject_timer", ("Y", "1"), "1")
 
@@ -195,6 +197,9 @@ def load_exitless(see: View) -> Iterable[Remedy]:
 
 
 def _loses_ipis(see: View) -> bool:
+    family, since = _HYGONS
+    if see.machine.family == family and see.machine.kernel < since:
+        return True
     return see.machine.family in _ERRATUM_1235 and not see.is_there(_WITHOUT_IPIS)
 
 
