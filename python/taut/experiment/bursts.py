@@ -2,10 +2,7 @@
 
 from collections.abc import Callable
 
-from taut.records.documents.rfc import Burst, LongestBurst
-
-SHORTEST = 16
-"""Frames of the first burst."""
+from taut.records.documents.rfc import FIRST_BURST, Burst, LongestBurst
 
 Send = Callable[[int], Burst]
 """Sends a burst of so many frames."""
@@ -20,7 +17,7 @@ def longest_burst(most: int, step: float, send: Send) -> LongestBurst:
     sent: list[Burst] = []
     kept: Burst | None = None
     broken: Burst | None = None
-    length = min(SHORTEST, most)
+    length = min(FIRST_BURST, most)
     while True:
         sent.append(send(length))
         if sent[-1].lost:

@@ -9,8 +9,13 @@ from statistics import fmean
 
 from taut.analysis.load import bounds_words, frame_words, share_words
 from taut.core.units import digits_of, format_ns
-from taut.experiment.bursts import SHORTEST
-from taut.records.documents.rfc import LatencyFound, LatencyTrial, RfcDocument, RfcOfDevice
+from taut.records.documents.rfc import (
+    FIRST_BURST,
+    LatencyFound,
+    LatencyTrial,
+    RfcDocument,
+    RfcOfDevice,
+)
 from taut.report import cells
 from taut.report.rfc_numbers import (
     UNSURE,
@@ -321,7 +326,7 @@ def _bursts(document: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
         "The longest burst, at the most that can be offered, of which nothing is lost (RFC 9004 "
         "6.3, 6.4). Implied buffer time: the average over that rate; corrected: without what the "
         "device, at its throughput, sent meanwhile. N: searches that count, of all; each doubles "
-        f"the burst from {SHORTEST} frames on, then halves between, until its ends are "
+        f"the burst from {FIRST_BURST} frames on, then halves between, until its ends are "
         f"{100 * document.recipe.burst_step:g} % or one frame apart. With !: some burst had the "
         f"most that is allowed ({limit}), so it is no limit of the device. With ?: in all of them "
         "the generator was held up or sent more slowly than at that rate, so that it is of the "

@@ -22,6 +22,9 @@ RECOVERY: Test = "recovery"
 RESET: Test = "reset"
 BURSTS: Test = "bursts"
 
+FIRST_BURST = 16
+"""Frames of the burst with which the search of the longest begins."""
+
 
 @dataclass(frozen=True)
 class Recipe:
