@@ -74,6 +74,10 @@ static void decode(const struct trace_item *item)
 	if (decoder_record(decoder, data, item->len, 7, item->stamp, &record)) {
 		memcpy(&thread, data + PID_OFFSET, sizeof(thread));
 		must(record.tsc == item->stamp && record.cpu == 7, "when and where it was noted");
+		// A sending may be an interrupt's or a softirq's: byte 2 has its flags.
+		if (record.kind == EVENT_IPI_SEND_FOR && (data[2] & 0x58) != 0)
+			thread = (uint32_t)((data[2] & 0x48) != 0 ? SENT_BY_INTERRUPT
+								  : SENT_BY_SOFTIRQ);
 		must(record.thread == thread, "which thread ran");
 		must(record.kind > 0 && record.kind < N_EVENT_KINDS, "a kind that is known");
 	}
