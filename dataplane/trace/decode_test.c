@@ -1,5 +1,4 @@
 #include "decode.h"
-#include "error.h"
 #include "trace_test_env.h"
 
 #include <errno.h>
@@ -357,37 +356,6 @@ static void an_event_with_other_fields_or_another_number_is_not_guessed(void **s
 	assert_false(decoder_record(env->decoder, data, sizeof(data), 2, 77, &record));
 }
 
-static void every_row_is_known_by_its_group_and_kind(void **state)
-{
-	assert_true(n_event_rows <= DECODER_EVENTS_MAX);
-	for (size_t i = 0; i < n_event_rows; i++) {
-		assert_in_range(event_rows[i].kind, EVENT_IRQ_ENTRY, N_EVENT_KINDS - 1);
-		// These the collector makes itself.
-		assert_int_not_equal(event_rows[i].kind, EVENT_LOST);
-		assert_int_not_equal(event_rows[i].kind, EVENT_SKIPPED);
-		assert_non_null(event_groups[event_rows[i].group].costs);
-		for (size_t j = 0; j < i; j++)
-			assert_string_not_equal(event_rows[i].name, event_rows[j].name);
-	}
-}
-
-static void groups_are_chosen_by_name(void **state)
-{
-	struct error error = {0};
-	uint32_t groups;
-
-	assert_int_equal(event_groups_parse("irq,csd", &groups, &error), 0);
-	assert_int_equal(groups, 1 << GROUP_IRQ | 1 << GROUP_CALLS);
-	assert_int_equal(event_groups_parse("", &groups, &error), 0);
-	assert_int_equal(groups, (1 << N_EVENT_GROUPS) - 1);
-	assert_int_equal(event_groups_parse("-irq,csd", &groups, &error), 0);
-	assert_int_equal(
-		groups, ((1 << N_EVENT_GROUPS) - 1) & ~(1 << GROUP_IRQ | 1 << GROUP_CALLS));
-	assert_int_equal(event_groups_parse("irq,cds", &groups, &error), -EINVAL);
-	assert_non_null(
-		strstr(error.text, "--events cds: no such group; known are irq, irq_vectors"));
-}
-
 int main(void)
 {
 #define ENV_TEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -405,8 +373,6 @@ int main(void)
 		ENV_TEST(a_change_of_frequency_is_of_the_core_it_changes),
 		ENV_TEST(a_negative_result_stays_negative),
 		ENV_TEST(an_event_with_other_fields_or_another_number_is_not_guessed),
-		cmocka_unit_test(every_row_is_known_by_its_group_and_kind),
-		cmocka_unit_test(groups_are_chosen_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

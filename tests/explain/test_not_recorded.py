@@ -3,6 +3,7 @@
 import pytest
 
 from made_trace import (
+    CORE,
     HOG,
     OTHER_CORE,
     POLLER,
@@ -69,6 +70,22 @@ def test_a_call_of_the_generator_that_was_not_recorded_is_not_excluded(tmp_path,
     assert story.gap.grade == grade
     not_recorded = "its own system calls and page faults: they were not recorded"
     assert (f"a guess; missing: {not_recorded}" in story.line) == (link == "veth")
+
+
+@pytest.mark.parametrize(("moved", "cause"), [(0, "hypervisor-or-hardware"), (7, "unknown")])
+def test_nothing_is_excluded_where_interrupts_have_no_events(tmp_path, moved, cause):
+    # A guest of Hyper-V: its timer and its devices come by vectors without tracepoints.
+    start, end = 10 * MS + 15, 10 * MS + 200_000
+    read = [{"interrupts": {"HVS": {str(CORE): n}}} for n in (5, 5 + moved)]
+    counters = dict(zip(("before", "after"), read, strict=True))
+
+    gaps, trace = [(start, end, "forwarder")], MadeTrace().vector(1, 2)
+    rows = held(normal(3_000), start, end)
+    trial = write_trial(tmp_path, rows, gaps, trace, counters=counters)
+    story = only_episode(explain_trial(trial, Options(over="20us")))
+
+    assert story.cause == cause
+    assert any("Hyper-V" in words for words in story.missing) == (moved > 0)
 
 
 def test_lost_events_are_never_hardware(tmp_path):

@@ -10,7 +10,6 @@ from made_bridge import (
     NAPI_THREAD,
     NET_RX,
     RCU,
-    THREADS,
     US,
     detail,
     explained,
@@ -255,20 +254,6 @@ def test_a_thread_that_has_softirqs_off_while_interrupts_come_and_go(tmp_path, m
 
     assert verdict(found) == ("softirqs-off", "B")
     assert detail(found) == '"hog"/200 ran'
-
-
-@pytest.mark.parametrize("name", ["hog", "napi/eth0-8193"])
-def test_the_napi_thread_of_another_card_is_somebody_else(tmp_path, name):
-    def busy(trace, t):
-        trace.switch(t - 20 * US, 0, HOG).tell(t + US).take(t + 5 * US, HOG)
-        trace.run(t + 66 * US, t + 70 * US, thread=HOG).switch(t + 71 * US, HOG, 0, SLEEPS)
-
-    smi = {when: {"smi": {str(CORE): 7}} for when in ("before", "after")}
-    found = explained(tmp_path, busy, threads={**THREADS, str(HOG): name}, counters=smi)
-    found = explain_trial(found.source.trial, Options(over="20us", is_guest=False))
-
-    assert verdict(found) == ("softirqs-off", "C")
-    assert detail(found) == f'"{name}"/200 ran'
 
 
 @pytest.mark.parametrize("others", [(), (30,), (70, 74)])

@@ -1,4 +1,4 @@
-"""A kernel device: packets that it did not hold, and traces that cannot tell, blame nobody."""
+"""A kernel device: packets that it did not hold, traces that cannot tell, and who else it was."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,12 @@ from made_bridge import (
     THREADS,
     US,
     Bridge,
+    detail,
     explained,
     verdict,
 )
 from made_packets import packet
-from made_trace import MadeTrace, write_trial
+from made_trace import CORE, HOG, SLEEPS, MadeTrace, write_trial
 from taut.explain import Options, explain_trial
 
 
@@ -149,3 +150,17 @@ def test_no_packet_comes_out_inside_a_stretch_that_is_blamed(tmp_path, seed):
     for still in holds:
         inside = [a for a in arrivals if still["start_ns"] < a[0] and a[1] < still["end_ns"]]
         assert not inside
+
+
+@pytest.mark.parametrize("name", ["hog", "napi/eth0-8193"])
+def test_the_napi_thread_of_another_card_is_somebody_else(tmp_path, name):
+    def busy(trace, t):
+        trace.switch(t - 20 * US, 0, HOG).tell(t + US).take(t + 5 * US, HOG)
+        trace.run(t + 66 * US, t + 70 * US, thread=HOG).switch(t + 71 * US, HOG, 0, SLEEPS)
+
+    smi = {when: {"smi": {str(CORE): 7}} for when in ("before", "after")}
+    found = explained(tmp_path, busy, threads={**THREADS, str(HOG): name}, counters=smi)
+    found = explain_trial(found.source.trial, Options(over="20us", is_guest=False))
+
+    assert verdict(found) == ("softirqs-off", "C")
+    assert detail(found) == f'"{name}"/200 ran'

@@ -158,18 +158,6 @@ def test_an_empty_gap_is_hypervisor_or_hardware_by_exclusion():
     assert [(s.label, s.ns) for s in story.shares] == [("residual", 9_000)]
 
 
-@pytest.mark.parametrize(("moved", "cause"), [(0, "hypervisor-or-hardware"), (7, "unknown")])
-def test_nothing_is_excluded_where_interrupts_have_no_events(moved, cause):
-    # A guest of Hyper-V: its timer and its devices come by vectors without tracepoints.
-    read = [{"interrupts": {"HVS": {str(CORE): n}}} for n in (5, 5 + moved)]
-    counters = dict(zip(("before", "after"), read, strict=True))
-
-    story = only(judged(MadeTrace(), [(0, 9_000, "forwarder")], counters=counters))
-
-    assert story.cause == cause
-    assert any("Hyper-V" in words for words in story.missing) == (moved > 0)
-
-
 def test_nothing_is_excluded_when_the_kernel_lacks_the_events():
     missing = [{"event": "sched/sched_switch", "costs": "preemption is not seen"}]
 
