@@ -61,6 +61,10 @@ class _Covered:
     gap: Ints  # of these the gap that covers most
     working_ns: Ints  # gaps that are full of its own packets: they stall nobody
 
+    def is_busy(self, needed: Ints) -> Mask:
+        """Mark where the device's own packets cover half of what is to be explained."""
+        return (self.working_ns > 0) & (2 * self.working_ns >= needed)
+
 
 @dataclass(frozen=True)
 class _Device:
@@ -123,7 +127,7 @@ def blame_packets(
     is_batched = tail.is_late & (needed <= 0) & (bound > 0)
     gaps = _Device(None, np.empty(0, np.int64)) if line is None else _Device(line.spans, line.cause)
     device, of_device = gaps.spans, gaps.cover(tail)
-    covered, gap, working = of_device.total_ns, of_device.gap, of_device.working_ns
+    covered, gap = of_device.total_ns, of_device.gap
     by_measurer, its_gap = _by_measurer(tail, generator, has_device)
     measured = tail.is_late & ~is_batched & (2 * by_measurer >= needed) & (by_measurer > 0)
     stalled = tail.is_late & ~is_batched & ~measured & (gap >= 0) & (2 * covered >= needed)
@@ -138,12 +142,10 @@ def blame_packets(
     root = _roots(tail, island, stalled | measured, until)
     inherits = (root >= 0) & ~stalled & ~measured & ~is_batched & ~kept
     from_root = np.maximum(root, 0)
-
     relation = np.full(len(tail), Relation.UNEXPLAINED, np.int64)
     # A stall of the generator makes it send late, and a burst of its backlog.
     backlog = tail.is_void & tail.is_late & (tail.sent_ns - tail.due_ns > normal.mean_interval_ns)
-    by_work = (working > 0) & (2 * working >= needed)
-    queue = tail.is_late & (_is_queue(tail, normal, bound) | by_work)
+    queue = tail.is_late & (_is_queue(tail, normal, bound) | of_device.is_busy(needed))
     if silences is not None:
         queue &= ~_after_silence(tail, island, normal, silences, queue, needed)
     relation[queue] = Relation.QUEUEING
