@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from taut.analysis import budget
+from taut.core.trace_names import TRACE
 from taut.experiment import fields, model
 from taut.explain.judge import held
 from taut.testbed import leftovers, link
@@ -74,7 +75,7 @@ def test_simple_imix() -> None:
 
 @pytest.mark.parametrize(
     ("path", "pattern"),
-    [("trace/tracefs.c", leftovers._INSTANCE), ("inject/cpu_group.c", leftovers._GROUP)],
+    [("trace/tracefs.c", TRACE), ("inject/cpu_group.c", leftovers._GROUP)],
 )
 def test_what_killed_programs_leave_is_known_by_name(path: str, pattern: re.Pattern[str]) -> None:
     (prefix,) = found(path, r'prefix\[\] = "(.*)"')
