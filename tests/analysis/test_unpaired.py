@@ -1,6 +1,7 @@
 """Two groups of runs: the exact test with and without ties, and its interval."""
 
 from dataclasses import astuple
+from math import comb
 
 import numpy as np
 import pytest
@@ -80,7 +81,7 @@ def test_fifty_runs_a_side_are_counted_too():
 
 @pytest.mark.parametrize("digits", [1, 9], ids=["tied", "distinct"])
 @pytest.mark.parametrize(("n_first", "n_second"), [(50, 50), (20, 80)])
-def test_beyond_a_hundred_runs_it_is_nearly_what_is_counted(
+def test_beyond_very_many_runs_it_is_nearly_what_is_counted(
     monkeypatch: pytest.MonkeyPatch, n_first: int, n_second: int, digits: int
 ) -> None:
     rng = np.random.default_rng(2)
@@ -89,12 +90,28 @@ def test_beyond_a_hundred_runs_it_is_nearly_what_is_counted(
         second = rng.normal(moved, size=n_second).round(digits).tolist()
         exact, interval = rank_sum_p(first, second), shift(first, second, 0.95)
         with monkeypatch.context() as patched:
-            patched.setattr(unpaired, "MOST_EXACT", 0)
+            patched.setattr(unpaired, "_MOST_EXACT", 0)
             unpaired._cut.cache_clear()
             assert rank_sum_p(first, second) == pytest.approx(exact, rel=0.1, abs=1e-4)
             normal = shift(first, second, 0.95)
             assert astuple(normal) == pytest.approx(astuple(interval), abs=0.02)
         unpaired._cut.cache_clear()
+
+
+@pytest.mark.parametrize(("n_first", "n_second"), [(4, 97), (200, 5), (4, 2_496)])
+def test_a_few_runs_beside_many_are_counted(n_first: int, n_second: int) -> None:
+    first, second = list(range(n_first)), list(range(3_000, 3_000 + n_second))
+
+    p = rank_sum_p(first, second)
+
+    assert p == pytest.approx(2 / comb(n_first + n_second, n_first))
+    assert p == least_rank_sum_p(n_first, n_second)
+
+
+def test_the_least_of_very_many_runs_is_what_the_test_says_of_them() -> None:
+    first, second = list(range(4)), list(range(3_000, 6_000))
+
+    assert rank_sum_p(first, second) == pytest.approx(least_rank_sum_p(4, 3_000))
 
 
 def test_a_thousand_runs_a_side_are_judged_at_once() -> None:

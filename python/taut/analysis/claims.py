@@ -2,9 +2,9 @@
 
 The run is the unit: packets of one stall are not independent, and what differs from run to run is
 not in any packet. Every figure of a side is one number a run. Sides that one run directory holds
-in turn are compared pair by pair (exact signed ranks, `paired.py`), others as two groups (exact
-rank sums, `unpaired.py`). The effect is the Hodges-Lehmann estimate with the 95 % interval of that
-figure alone.
+in turn are compared pair by pair (signed ranks, `paired.py`), others as two groups (rank sums,
+`unpaired.py`), exactly unless there are very many. The effect is the Hodges-Lehmann estimate with
+the 95 % interval of that figure alone.
 
 The larger the table, the harder a claim: p-values are corrected after Benjamini and Yekutieli
 (Annals of Statistics 29, 2001), whose method allows any dependence between the figures. Where no
