@@ -110,6 +110,16 @@ def test_what_a_resumed_run_measured_a_day_later_is_no_pair():
     assert "95 % interval" not in at_once.sentence
 
 
+def test_the_last_trial_of_all_resumed_a_day_later_is_no_pair():
+    rows = started(in_turn(5), is_resumed=False)
+    rows[-1]["started_utc"] = rows[-1]["started_utc"].replace("-01T", "-02T")
+
+    found = found_of_states(rows)
+
+    assert found is not None
+    assert "times shorter, 95 % interval" in found.sentence
+
+
 def test_pairs_that_were_measured_later_as_a_whole_are_pairs():
     rows = started(in_turn(ENOUGH), is_resumed=False)
     for row in rows:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import pairwise
 from math import log
 from statistics import median
@@ -113,4 +114,13 @@ def _are_in_turn(pairs: Sequence[tuple[TrialResult, TrialResult]]) -> bool:
         return (trial.started_utc or "") if is_timed else "", trial.index or 0
 
     rounds = sorted(tuple(sorted((at(a), at(b)))) for a, b in pairs)
-    return all(a[1] < b[0] for a, b in pairwise(rounds))
+    return all(a[1] < b[0] for a, b in pairwise(rounds)) and not _ends_apart(rounds)
+
+
+def _ends_apart(rounds: Sequence[tuple[tuple[str, int], ...]]) -> bool:
+    """Whether the last pair took longer than two rounds usually do: one of it was resumed."""
+    if len(rounds) < 2 or not rounds[0][0][0]:
+        return False
+    began = [[datetime.fromisoformat(at).timestamp() for at, _ in pair] for pair in rounds]
+    usual_s = median(b[0] - a[0] for a, b in pairwise(began))
+    return began[-1][1] - began[-1][0] > 2 * usual_s
