@@ -45,10 +45,27 @@ def test_json_is_one_document_and_out_a_report(runs, tmp_path, capsys):
     assert document["report"] == str(page)
     assert document["differing_conditions"] == [
         {"name": "path", "a": "eager: memif, made up", "b": "tuned: memif, made up"},
-        {"name": "device eager", "a": "made", "b": "–"},
-        {"name": "device tuned", "a": "–", "b": "made"},
     ]
     assert '<figure id="improvement">' in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("version", "differing"),
+    [("0.9", [{"name": "device eager", "a": "0.9", "b": "made"}]), (None, [])],
+    ids=["another", "not noted then"],
+)
+def test_a_device_of_another_version_is_told_where_both_are_known(
+    tmp_path, version, differing, capsys
+):
+    runs = [make_run(tmp_path / name, VARIANTS[1:2], repetitions=1) for name in "ab"]
+    for path in runs[0].glob("trials/*/trial.json"):
+        document = json.loads(path.read_text())
+        document["dut"]["version"] = version
+        path.write_text(json.dumps(document))
+
+    assert run_command(["compare", *map(str, runs), "--json"]) == 0
+
+    assert json.loads(capsys.readouterr().out)["differing_conditions"] == differing
 
 
 @pytest.mark.parametrize("more", [(), ("--without-void",)])

@@ -13,7 +13,7 @@ from taut.analysis.pairing import AnalysedRun
 from taut.report import cells
 from taut.report.cells import Cell
 from taut.report.columns import labels, numbers, print_columns, words
-from taut.report.conditions import conditions_of
+from taut.report.conditions import OF_DEVICE, conditions_of
 from taut.report.paragraph import INDENT, print_paragraph, print_whole
 
 COLUMNS = ("", "A", "B", "improvement", "95 % interval", "B is")
@@ -71,12 +71,16 @@ def _claim(difference: Difference) -> str:
 
 
 def differing_conditions(a: AnalysedRun, b: AnalysedRun) -> list[ConditionOfBoth]:
-    """Give every condition in which the runs differ, but for those that always do."""
+    """Give every condition in which the runs differ, but for those that always do.
+
+    Versions are of devices that both have, and of runs that note them (since December 2026).
+    """
     found = []
     sides = [dict(conditions_of(run.manifest(), analysis.trials)) for run, analysis in (a, b)]
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         values = [side.get(name, cells.NOTHING) for side in sides]
-        if values[0] != values[1] and not name.startswith(_EXPECTED):
+        is_of_one = name.startswith(OF_DEVICE) and cells.NOTHING in values
+        if values[0] != values[1] and not is_of_one and not name.startswith(_EXPECTED):
             found.append((name, values[0], values[1]))
     return found
 

@@ -11,6 +11,9 @@ from taut.report.energy import energy_words
 
 Conditions = list[tuple[str, str]]
 
+OF_DEVICE = "device "
+"""Begins the name of a condition that is a device's version."""
+
 
 def conditions_of(manifest: Manifest, trials: Sequence[TrialResult]) -> Conditions:
     """Name and value of every condition known."""
@@ -49,7 +52,7 @@ def _versions(trials: Sequence[TrialResult], tool: Tool) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for device in (trial.device for trial in trials if not trial.device.is_floor):
         if device.dut_version not in (None, tool.version):
-            found.setdefault(f"device {device.named}", []).append(str(device.dut_version))
+            found.setdefault(f"{OF_DEVICE}{device.named}", []).append(str(device.dut_version))
     return {name: "; ".join(_distinct(versions)) for name, versions in found.items()}
 
 
