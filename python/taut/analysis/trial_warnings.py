@@ -36,7 +36,8 @@ def warnings_of(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> 
         found.append(
             f"{figures.foreign} frames came back that are no probes, and {figures.lost} probes did "
             "not: the device may move what they carry (a tunnel, a tag, NAT64; docs/measure.md, "
-            '"What taut sends"); measure it by two captures (`taut analyze`), or others send there'
+            '"What taut sends"); measure it by two captures (`taut analyze`); or it answers them '
+            "(ICMP), or others send there"
         )
     if not figures.warm.matched:
         when = " after the warm-up" if figures.matched else ""

@@ -68,7 +68,10 @@ class Switch:
         return {_spelt(flow): int(flow[2]) for flow in _FLOW.finditer(said)}
 
     def no_flow(self) -> int:
-        """Give how many packets no flow of a table took: they were dropped there. After flows()."""
+        """Give how often no flow of a table took a packet: it goes no further. After flows().
+
+        Unless something follows the `resubmit` to that table: then it may be counted and sent.
+        """
         said = self.ask("bridge/dump-flows", BRIDGE)
         return sum(map(int, _MISS.findall(said)))
 
