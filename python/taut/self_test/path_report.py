@@ -111,7 +111,7 @@ _EXPLAINED = (
     "log has the gap. right: most of these packets have its verdict; beside: a gap at the act has "
     "a share of it, and most packets another verdict; missed: neither. said: late packets with "
     "the verdict from the first act to the last; none: at no act, and nothing says whose.",
-    "control: nothing is done for three seconds. tail: its packets above p99.9; said: with the "
+    "control: nothing is done for two seconds. tail: its packets above p99.9; said: with the "
     "verdict of any act of the path; false: of those, nothing recorded names somebody else.",
 )
 
