@@ -20,8 +20,8 @@ import numpy.typing as npt
 from taut.core.units import digits_of
 from taut.records.documents.trim import PairedRatio
 
-MOST_EXACT = 100
-"""Pairs, or runs of two sides together, whose ranks are counted exactly."""
+_MOST_EXACT = 100
+"""So many pairs have their ranks counted exactly."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def signed_rank_p(differences: Sequence[float]) -> float:
         return 1.0
     doubled = doubled_ranks(np.abs(values))
     positive = int(doubled[values > 0].sum())
-    if values.size > MOST_EXACT:
+    if values.size > _MOST_EXACT:
         return normal_p(positive - float(doubled.sum()) / 2, float((doubled**2).sum()) / 4)
     ways = np.ones(1, dtype=object)
     for rank in doubled:
@@ -157,7 +157,7 @@ def _cut(n: int, error: float) -> int | None:
 
     W is the signed-rank statistic of n differences: a sum of the ranks 1..n, each in with 1/2.
     """
-    if n > MOST_EXACT:
+    if n > _MOST_EXACT:
         return normal_cut(n * (n + 1) / 4, n * (n + 1) * (2 * n + 1) / 24, error)
     ways = [1]  # that give the sum which is the index
     for rank in range(1, n + 1):

@@ -1,11 +1,11 @@
 """What drivers of other people's DPDK programs share: ports and memory as EAL arguments."""
 
 import re
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from taut.dut.installed import said_by
 from taut.host.dpdk import DEVICE_HUGEPAGES, dpdk_version
 from taut.testbed.link import Link
 from taut.testbed.scope import RunScope
@@ -16,7 +16,6 @@ MOST_LCORES = 128
 """RTE_MAX_LCORE of Debian's DPDK on x86; elsewhere it is more."""
 _FREE_HUGEPAGES = Path("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages")
 _VERSION = re.compile(r"RTE Version: '([^']+)'")
-_ASKING_S = 20.0
 
 
 @cache
@@ -25,22 +24,8 @@ def version_of(program: str | Path | None) -> str:
 
     Where there is no program, or it says none, that of this machine's libdpdk, and that it is.
     """
-    said = ""
-    if program is not None:
-        argv = [program, "-v", "-h"]  # ends with its usage, before it takes anything
-        try:
-            done = subprocess.run(
-                argv,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-                stdin=subprocess.DEVNULL,
-                timeout=_ASKING_S,
-            )
-            said = done.stdout + done.stderr
-        except (OSError, subprocess.TimeoutExpired):
-            pass
+    # Ends with its usage, before it takes anything.
+    said = "" if program is None else said_by(program, "-v", "-h")
     match = _VERSION.search(said)
     return f"libdpdk {dpdk_version()}" if match is None else match[1]
 

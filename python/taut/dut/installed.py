@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 _ASKING_S = 20.0
 
@@ -65,9 +66,15 @@ def _find(program: Program, path: str) -> Found | None:
 
 def _versions(where: str, program: Program) -> tuple[str, ...] | None:
     """Ask a program; None: it does not say, as one that is built without a part."""
+    match = re.search(program.pattern, said_by(where, program.ask))
+    return match.groups() if match is not None else None
+
+
+def said_by(*argv: str | Path) -> str:
+    """Run a program and give all that it says; nothing: it does not run, or does not end."""
     try:
         done = subprocess.run(
-            [where, program.ask],
+            argv,
             capture_output=True,
             text=True,
             errors="replace",
@@ -76,9 +83,8 @@ def _versions(where: str, program: Program) -> tuple[str, ...] | None:
             timeout=_ASKING_S,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(program.pattern, done.stdout + done.stderr)
-    return match.groups() if match is not None else None
+        return ""
+    return done.stdout + done.stderr
 
 
 def _numbers(version: str) -> tuple[int, ...]:
