@@ -6,7 +6,8 @@ import pytest
 
 from taut.core.errors import TrialError
 from taut.dut import open_vswitch
-from taut.dut.open_vswitch import PLAIN, STRAIGHT, Port, missing_switch, switching
+from taut.dut.installed import Program, find
+from taut.dut.open_vswitch import PLAIN, STRAIGHT, WITH_DPDK, Port, missing_switch, switching
 from taut.testbed.scope import RunScope
 from taut.testing.frames import LAST_CORE
 
@@ -112,3 +113,33 @@ def test_flows_that_are_no_utf_8_are_refused_by_their_line(
     said = open_vswitch.missing_switch(PLAIN, str(flows))
 
     assert said == f"{flows}: line 2: not UTF-8; save it as such, or leave that comment out"
+
+
+@pytest.mark.parametrize(
+    ("program", "first_line", "versions"),
+    [
+        (WITH_DPDK, "3.1.0", ("3.1.0", "22.11.10")),
+        (WITH_DPDK, "3.6.1-1.fc43", ("3.6.1", "22.11.10")),
+        (PLAIN, "3.1.0", ("3.1.0",)),
+        (PLAIN, "3.6.1-1.fc43", ("3.6.1",)),
+    ],
+)
+def test_a_version_may_have_the_suffix_of_a_distribution(
+    program: Program,
+    first_line: str,
+    versions: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`--with-version-suffix`, which Open vSwitch has since 3.4, as Fedora and RHEL build it."""
+    daemon = tmp_path / "ovs-vswitchd"
+    daemon.write_text(
+        f"#!/bin/sh\necho 'ovs-vswitchd (Open vSwitch) {first_line}'\necho 'DPDK 22.11.10'\n"
+    )
+    daemon.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+
+    found = find(program)
+
+    assert found is not None
+    assert found.versions == versions

@@ -21,7 +21,7 @@ from taut.testbed.scope import RunScope
 WITH_DPDK = Program(
     name="ovs-vswitchd with DPDK",
     places=("ovs-vswitchd", "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"),
-    pattern=r"Open vSwitch\) ([\d.]+)\s+DPDK ([\d.]+)",
+    pattern=r"Open vSwitch\) ([\d.]+)\S*\s+DPDK ([\d.]+)",
     least=(2, 17),
     remedy="install openvswitch-switch-dpdk (no service of it has to run)",
 )
