@@ -54,9 +54,9 @@ class Tracker:
             phase = {TCP: "opening", UDP: "udp", ICMP: "icmp", ICMPV6: "icmp"}.get(
                 packet.protocol, "other"
             )
+            ends = self.now_s + TIMEOUTS_S[phase]
             if packet.protocol == TCP and packet.flags & SYN == 0:
                 phase = "tcp"
-            ends = self.now_s + TIMEOUTS_S[phase]
             self.connections[key] = Connection(_sender(packet), phase, ends)
         return accepted
 
@@ -92,19 +92,21 @@ class Tracker:
                 known.fins.add(_sender(packet))
             if flags & RST or len(known.fins) == 2:
                 known.phase = "closed"
-            elif known.phase == "opening" and answers:
-                known.phase = "tcp"
-            elif known.phase == "tcp" and known.fins:
-                known.phase = "closing"
+            elif known.phase in ("opening", "tcp"):
+                if known.is_answered and not answers and flags & ACK:
+                    known.phase = "tcp"
+                if known.phase == "tcp" and known.fins:
+                    known.phase = "closing"
         elif packet.protocol == UDP and answers:
             known.phase = "answered"
         known.is_answered |= answers
-        known.ends_s = self.now_s + TIMEOUTS_S[known.phase]
+        half_open = known.phase == "tcp" and not known.is_answered
+        known.ends_s = self.now_s + TIMEOUTS_S["opening" if half_open else known.phase]
 
 
 def _tcp_state(known: Connection, flags: int, answers: bool) -> str | None:
     """Say what flags make of a packet; None: nothing."""
-    opening = known.phase == "opening"
+    opening = known.phase == "opening" and not known.is_answered
     if known.phase == "closed" and flags == SYN and (not answers or len(known.fins) == 2):
         return NEW
     if answers:

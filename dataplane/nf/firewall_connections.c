@@ -116,7 +116,7 @@ static inline bool begins_again(const struct connection *connection, uint8_t fla
 // Whether TCP of one side makes sense where the connection stands.
 static bool is_tcp_in_turn(const struct connection *connection, uint8_t flags, bool answer)
 {
-	bool is_opening = connection->phase == CONNECTION_TCP_OPENING;
+	bool is_opening = connection->phase == CONNECTION_TCP_OPENING && !connection->is_answered;
 
 	if (answer)
 		return !(is_opening && flags == FIN_ACK) && !(!is_opening && flags == SYN);
@@ -190,16 +190,26 @@ static void forget(struct connections *connections, int32_t place)
 	connections->n_changes++;
 }
 
+static uint64_t timeout_of(
+	const struct connections *connections, const struct connection *connection)
+{
+	// Who answers no ACK may never have had the connection that it seems to be of.
+	bool is_half_open = connection->phase == CONNECTION_TCP && !connection->is_answered;
+
+	return connections->timeouts[is_half_open ? CONNECTION_TCP_OPENING : connection->phase];
+}
+
 static void note_tcp(struct connection *connection, const struct packet *packet, bool answer)
 {
 	uint8_t flags = packet->fields.tcp_flags & FLAGS;
 
 	if (flags & RTE_TCP_FIN_FLAG)
 		connection->fins |= packet->from_second ? 2 : 1;
+	if (connection->phase == CONNECTION_TCP_OPENING && connection->is_answered && !answer &&
+		(flags & RTE_TCP_ACK_FLAG) != 0)
+		connection->phase = CONNECTION_TCP;
 	if ((flags & RTE_TCP_RST_FLAG) != 0 || connection->fins == BOTH)
 		connection->phase = CONNECTION_TCP_CLOSED;
-	else if (connection->phase == CONNECTION_TCP_OPENING && answer)
-		connection->phase = CONNECTION_TCP;
 	else if (connection->phase == CONNECTION_TCP && connection->fins != 0)
 		connection->phase = CONNECTION_TCP_CLOSING;
 }
@@ -231,7 +241,7 @@ bool connections_note(struct connections *connections, int32_t place, const stru
 		connection->phase = CONNECTION_UDP_ANSWERED;
 	}
 	connection->is_answered |= answer;
-	connection->expires_tsc = now_tsc + connections->timeouts[connection->phase];
+	connection->expires_tsc = now_tsc + timeout_of(connections, connection);
 	return false;
 }
 
@@ -259,12 +269,12 @@ bool connections_begin(
 	int32_t place = rte_hash_add_key(connections->hash, &packet->key);
 	if (place < 0)
 		return false;
-	enum connection_phase phase = first_phase(packet);
-	connections->items[place] = (struct connection){
-		.phase = (uint8_t)phase,
+	struct connection *connection = &connections->items[place];
+	*connection = (struct connection){
+		.phase = (uint8_t)first_phase(packet),
 		.began_second = packet->from_second,
-		.expires_tsc = now_tsc + connections->timeouts[phase],
 	};
+	connection->expires_tsc = now_tsc + timeout_of(connections, connection);
 	connections->n++;
 	connections->n_begun++;
 	connections->n_changes++;

@@ -15,8 +15,8 @@
 // What a connection waits for: how long it is remembered without a packet.
 enum connection_phase {
 	CONNECTION_NONE, // the place is free
-	CONNECTION_TCP_OPENING, // SYN, not answered
-	CONNECTION_TCP,
+	CONNECTION_TCP_OPENING, // SYN; no ACK behind its answer
+	CONNECTION_TCP, // or an ACK of what is older: as long as OPENING until answered
 	CONNECTION_TCP_CLOSING, // FIN of one side
 	CONNECTION_TCP_CLOSED, // RST, or FIN of both: a SYN begins another connection
 	CONNECTION_UDP, // not answered

@@ -205,6 +205,35 @@ static void test_time_ends_a_connection(void **state)
 	assert_nothing_leaked();
 }
 
+// Until both sides were heard, and the one that asked was after the answer, a connection may be of
+// nobody: it has no place for days.
+static void test_half_open_tcp_is_forgotten_soon(void **state)
+{
+	enum { SYN = 0x02, ACK = 0x10, SYN_ACK = SYN | ACK };
+	struct test_nf nf = firewall(STATEFUL, ",tcp_opening=2s,tcp=100s");
+	uint64_t now_tsc = 1;
+
+	assert_true(passes(&nf, packet(TCP, 1, 2, 9, 80, SYN), now_tsc)); // and nothing more
+	assert_true(passes(&nf, packet(TCP, 2, 1, 80, 9, SYN_ACK), now_tsc));
+	assert_true(passes(&nf, packet(TCP, 1, 2, 8, 80, SYN), now_tsc));
+	assert_true(passes(&nf, packet(TCP, 2, 1, 80, 8, SYN_ACK), now_tsc));
+	assert_true(passes(&nf, packet(TCP, 1, 2, 8, 80, ACK), now_tsc));
+	// Older than the table, or said to be.
+	assert_true(passes(&nf, packet(TCP, 1, 2, 7, 80, ACK), now_tsc));
+	assert_true(passes(&nf, packet(TCP, 1, 2, 6, 80, ACK), now_tsc));
+	now_tsc += 2 * second_ticks - 1;
+	assert_true(passes(&nf, packet(TCP, 2, 1, 80, 6, ACK), now_tsc));
+	now_tsc += 1;
+	assert_false(passes(&nf, packet(TCP, 2, 1, 80, 9, SYN_ACK), now_tsc));
+	assert_false(passes(&nf, packet(TCP, 2, 1, 80, 7, ACK), now_tsc));
+	assert_reported(&nf, "\"now\":2,\"begun\":4,\"expired\":2");
+	now_tsc += 50 * second_ticks;
+	assert_true(passes(&nf, packet(TCP, 2, 1, 80, 8, ACK), now_tsc));
+	assert_true(passes(&nf, packet(TCP, 2, 1, 80, 6, ACK), now_tsc));
+	test_nf_destroy(&nf);
+	assert_nothing_leaked();
+}
+
 static void test_beside_a_full_table_the_known_go_on(void **state)
 {
 	enum { BOUND = 100, FLOOD = 1000 };
@@ -340,6 +369,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_a_burst_is_judged_as_if_packets_came_alone),
 		cmocka_unit_test(test_what_differs_in_a_connection_meets_the_rules_again),
 		cmocka_unit_test(test_time_ends_a_connection),
+		cmocka_unit_test(test_half_open_tcp_is_forgotten_soon),
 		cmocka_unit_test(test_beside_a_full_table_the_known_go_on),
 		cmocka_unit_test(test_frames_that_no_rule_sees_are_counted),
 		cmocka_unit_test(test_lengths_that_contradict_the_frame_are_malformed),
