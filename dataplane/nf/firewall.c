@@ -132,10 +132,27 @@ static int init_by_rules(struct firewall *firewall, const struct firewall_option
 	return 0;
 }
 
-static int load_rules(const char *path, struct rules *rules, struct error *error)
+// The ranges are sorted: where the first begins behind the ports, no packet comes in at any.
+static int check_ports(
+	const char *path, const struct rules *rules, uint16_t n_ports, struct error *error)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct ranges *ports = &rules->items[i].fields[RULE_PORT];
+		if (ports->n == 0 || ports->items[0].first < n_ports)
+			continue;
+		error_set(error, "%s:%lu: port%u: no such port; ports are port0 to port%d", path,
+			rules->items[i].line, (unsigned int)ports->items[0].first, n_ports - 1);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int load_rules(const char *path, uint16_t n_ports, struct rules *rules, struct error *error)
 {
 	*rules = (struct rules){.accepts = true};
-	return *path != '\0' ? rules_load(path, rules, error) : 0;
+	int err = *path != '\0' ? rules_load(path, rules, error) : 0;
+
+	return err == 0 ? check_ports(path, rules, n_ports, error) : err;
 }
 
 static int firewall_memory(
@@ -143,7 +160,7 @@ static int firewall_memory(
 {
 	const struct firewall_options *wanted = options;
 	struct rules rules;
-	int err = load_rules(wanted->rules, &rules, error);
+	int err = load_rules(wanted->rules, env->n_ports, &rules, error);
 
 	if (err == 0)
 		err = firewall_acl_memory(&rules, bytes, error);
@@ -160,7 +177,7 @@ static int firewall_init(
 	const struct firewall_options *wanted = options;
 	struct firewall *firewall = state;
 	struct rules rules;
-	int err = load_rules(wanted->rules, &rules, error);
+	int err = load_rules(wanted->rules, env->n_ports, &rules, error);
 
 	firewall->accepts_arp = wanted->arp == VERDICT_ACCEPT;
 	firewall->accepts_other = wanted->other == VERDICT_ACCEPT;

@@ -344,6 +344,11 @@ static void test_rules_that_cannot_be_had_are_refused(void **state)
 	assert_non_null(strstr(test_error.text, ":3:19: log: "));
 	assert_true(test_nf_create(&nf, "firewall", "rules=/nonexistent/r", 2) < 0);
 	assert_non_null(strstr(test_error.text, "/nonexistent/r"));
+	assert_true(try_firewall(&nf, HEAD "add rule inet t c iifname port2 accept\n", "") < 0);
+	assert_non_null(
+		strstr(test_error.text, ":3: port2: no such port; ports are port0 to port1"));
+	nf = firewall(HEAD "add rule inet t c iifname { port1, port2 } drop\n", "");
+	test_nf_destroy(&nf);
 	// Sets multiply: each pair of ranges is a rule of its own.
 	for (int i = 0; i < 50; i++)
 		len += snprintf(

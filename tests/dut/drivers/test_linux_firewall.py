@@ -129,13 +129,16 @@ def test_what_taut_or_nft_refuses_is_one_line_before_the_run(tmp_path: Path) -> 
 
     rules.write_text(CHAIN + "add rule inet edge forward tcp dport 22 reject\n")
     by_taut = str(driver.missing(options))
+    rules.write_text(CHAIN + "add rule inet edge forward iifname port2 drop\n")
+    no_port = str(driver.missing(options))
     # A word that nft keeps for itself cannot be a table's name; taut has no such words.
     rules.write_text("add table inet ip\n")
     by_nft = str(driver.missing(options))
 
     assert f"{rules}:3:41: reject: " in by_taut
+    assert f"{rules}:3: port2: no such port; " in no_port
     assert by_nft.startswith(f"{rules}: nft: ")
-    assert "\n" not in by_taut + by_nft
+    assert "\n" not in by_taut + no_port + by_nft
 
 
 def test_where_nft_is_not_installed_the_package_is_named(

@@ -262,3 +262,10 @@ def test_a_mistake_in_rules_is_told_before_the_run(
     assert driver.missing(options) is None
     rules.write_text("add table inet t\nadd table ip t\n")
     assert f"{rules}:2:11: ip: tables are of family inet here" in str(driver.missing(options))
+    chain = "add table inet t\nadd chain inet t c { type filter hook forward priority 0; }\n"
+    rules.write_text(chain + "add rule inet t c iifname { port1, port2 } drop\n")
+    assert driver.missing(options) is None
+    rules.write_text(chain + "add rule inet t c iifname != { port0, port1 } drop\n")
+    assert f"{rules}:3: port2: no such port; ports are port0 to port1" in str(
+        driver.missing(options)
+    )
