@@ -2,7 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from taut.dut.drivers import snort, suricata
+from taut.dut.drivers.testpmd import TestpmdDriver, TestpmdOptions
 from taut.dut.installed import Found, Program, find, missing
+from taut.dut.open_vswitch import PLAIN, WITH_DPDK
 
 TOOL = Program(
     name="tool with parts",
@@ -51,3 +54,16 @@ def test_one_that_cannot_be_started_is_none(folder: Path) -> None:
     (folder / "tool").chmod(0o755)
 
     assert find(TOOL) is None
+
+
+@pytest.mark.parametrize("program", [WITH_DPDK, PLAIN, snort.PROGRAM, suricata.PROGRAM])
+def test_a_package_is_told_with_the_distribution_that_has_it(program: Program) -> None:
+    assert "Debian" in program.remedy
+
+
+def test_so_is_testpmd_s(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+
+    assert TestpmdDriver().missing(TestpmdOptions()) == (
+        "dpdk-testpmd: program not found; install it with DPDK (Debian: dpdk-dev)"
+    )

@@ -23,14 +23,14 @@ WITH_DPDK = Program(
     places=("ovs-vswitchd", "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"),
     pattern=r"Open vSwitch\) ([\d.]+)\S*\s+DPDK ([\d.]+)",
     least=(2, 17),
-    remedy="install openvswitch-switch-dpdk (no service of it has to run)",
+    remedy="install openvswitch-switch-dpdk, as Debian and Ubuntu call it (no service has to run)",
 )
 PLAIN = Program(
     name="ovs-vswitchd",
     places=("ovs-vswitchd",),
     pattern=r"Open vSwitch\) ([\d.]+)",
     least=(2, 17),
-    remedy="install openvswitch-switch (no service of it has to run)",
+    remedy="install openvswitch-switch, as Debian and Ubuntu call it (no service has to run)",
 )
 BRIDGE = "br0"
 STRAIGHT = "in_port=1,actions=output:2\nin_port=2,actions=output:1\n"

@@ -16,7 +16,7 @@ PROGRAM = Program(
     places=("snort",),
     pattern=r"Snort\+\+[\s\S]*?Version ([\d.]+)[\s\S]*?DAQ version ([\d.]+)",
     least=(3, 1),
-    remedy="Debian has none; build Snort 3 as docs/devices.md says and put it on PATH",
+    remedy="Debian 12 has none; build Snort 3 as docs/devices.md says and put it on PATH",
     ask="-V",
 )
 # Of its report at the end: a group's name, then its counters, each with its colon.

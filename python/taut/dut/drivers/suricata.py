@@ -19,7 +19,7 @@ PROGRAM = Program(
     places=("suricata",),
     pattern=r"Suricata version ([\d.]+)",
     least=(7, 0),
-    remedy="install suricata of bookworm-backports",
+    remedy="install Suricata 7 or newer, on Debian 12 of bookworm-backports (docs/devices.md)",
     ask="-V",
 )
 RING_PACKETS = 4096

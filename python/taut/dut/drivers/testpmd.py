@@ -58,7 +58,7 @@ class TestpmdDriver:
     def missing(self, options: DriverOptions) -> str | None:  # noqa: ARG002 - an interface
         """The program, when it is not installed."""
         if shutil.which(_PROGRAM) is None:
-            return f"{_PROGRAM}: program not found; install the package dpdk-dev"
+            return f"{_PROGRAM}: program not found; install it with DPDK (Debian: dpdk-dev)"
         return None
 
     def version(self) -> str:
