@@ -22,8 +22,16 @@ def memory_of(nf: Sequence[str], hold: int | None = None) -> tuple[int, str | No
     held = {} if hold is None else {"hold": str(hold)}
     asked: Asked = {"port": _PORTS, "nf": tuple(nf), **held, "memory": True}
     argv = [str(find_binary(PROGRAM)), *to_arguments(asked)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return int(done.stdout), None
-    said = done.stderr.splitlines()
-    return 0, said[-1] if said else f"{PROGRAM}: nf {' '.join(nf)}: it died when it loaded that"
+    done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False)
+    words = f"nf {' '.join(nf)}"
+    if done.returncode != 0:
+        said = done.stderr.splitlines()
+        return 0, said[-1] if said else f"{PROGRAM}: {words}: it died when it loaded that"
+    # What a function of one's own prints stands before it.
+    last = done.stdout.rstrip().rpartition("\n")[2]
+    if last.isdecimal():
+        return int(last), None
+    return 0, (
+        f"{words}: it printed {last[:40]!r} where {PROGRAM} tells its memory; have functions print"
+        " to standard error"
+    )
