@@ -45,6 +45,12 @@ def test_a_namespace_that_somebody_else_removes_meanwhile_is_no_error(
     netlink.remove_namespace("taut-ab12-gen")
 
 
+def test_a_link_that_is_gone_has_no_counters_and_is_named() -> None:
+    assert netlink.link_counters("lo").keys() >= {"rx_packets", "tx_dropped"}
+    with pytest.raises(TrialError, match=r"^link ttd7: it is gone, and what it counted with it; "):
+        netlink.link_counters("ttd7")
+
+
 @pytest.mark.root
 def test_a_file_that_names_no_namespace_goes_with_its_run(tmp_path: Path) -> None:
     netlink.NETNS_FOLDER.mkdir(exist_ok=True)

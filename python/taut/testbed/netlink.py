@@ -150,13 +150,15 @@ def add_bridge(name: str, namespace: str, ports: Mapping[str, str]) -> None:
 
 
 def link_counters(name: str, namespace: str | None = None) -> dict[str, int]:
-    """Packets received, sent and dropped by a link; empty when it is gone."""
+    """Packets received, sent and dropped by a link; TrialError when it is gone."""
     with _opened(namespace) as ip:
         for index in ip.link_lookup(ifname=name):
             counters = ip.get_links(index)[0].get("stats64")
             names = ("rx_packets", "tx_packets", "rx_dropped", "tx_dropped")
             return {key: int(counters[key]) for key in names}
-    return {}
+    raise TrialError(
+        f"link {name}: it is gone, and what it counted with it; find out who removes links"
+    )
 
 
 def set_offloads(ifname: str, *, on: bool, names: Sequence[str] = tuple(_OFFLOADS)) -> None:
