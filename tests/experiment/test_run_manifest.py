@@ -1,7 +1,8 @@
 """What a run's manifest says of a resumed run: the machine of each part."""
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,13 @@ from taut.core.files import write_json
 from taut.dut.drivers.testpmd import TestpmdDriver
 from taut.experiment.cores import Cores
 from taut.experiment.plan import Trial, make_plan
-from taut.experiment.run_manifest import NO_ORIGIN, Origin, _changed, describe_run
+from taut.experiment.run_manifest import (
+    NO_ORIGIN,
+    Origin,
+    _changed,
+    describe_run,
+    hash_programs,
+)
 from taut.experiment.runner import open_run
 from taut.experiment.spec import parse_spec
 from taut.experiment.stored import trial_document
@@ -148,6 +155,71 @@ def test_a_run_that_goes_on_with_another_version_of_a_device_says_so(tmp_path, m
     measured(second)
     version = "DPDK 26.03"
     assert described() == []
+
+
+def test_a_run_that_goes_on_with_another_build_of_a_program_says_so(tmp_path: Path):
+    """What a user's own program is, its version does not say: the manifest has its hash."""
+    program, script = tmp_path / "prog", tmp_path / "what.lua"
+    argv = json.dumps([str(program), "{port0}", str(script), "--mode=x", "y" * 9999])
+    device = f'driver = "command"\nname = "app"\noptions = {{ argv = {argv} }}'
+    plan = make_plan(parse_spec(SPEC.replace('driver = "taut_forward"', device)))
+    (tmp_path / "proc").mkdir()
+    program.touch(mode=0o755)
+
+    def described(built: str, told: str) -> list[str]:
+        program.write_text(built)
+        script.write_text(told)
+        run = open_run(plan, tmp_path / "run", (tmp_path / "run").exists())
+        return describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], [])
+
+    def sha(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    assert described("1", "a") == []
+    assert described("1", "a") == []
+    assert described("2", "b") == [
+        f"resumed: {path} (SHA-256) {sha(here)}, before {sha(was)}: this run has trials of both"
+        for path, here, was in ((program, "2", "1"), (script, "b", "a"))
+    ]
+    assert described("2", "b") == []
+    inputs = RunDirectory(tmp_path / "run").manifest().inputs
+    assert inputs is not None
+    assert inputs.keys() == {str(program), str(script)}
+
+
+def test_a_program_that_its_place_has_itself_is_not_hashed(tmp_path: Path):
+    program = tmp_path / "root/opt/prog"
+    program.parent.mkdir(parents=True)
+    program.touch(mode=0o755)
+    device = """driver = "command"
+name = "app"
+options = { argv = ["/bin/sh", "/opt/prog"] }
+[[placement]]
+name = "container"
+options = { root = "root" }"""
+    text = SPEC.replace('driver = "taut_forward"', device)
+    (tmp_path / "root/bin").mkdir()
+    (tmp_path / "root/bin/sh").touch(mode=0o755)
+
+    def hashed(text: str) -> Mapping[str, str]:
+        return hash_programs(make_plan(parse_spec(text, source=str(tmp_path / "x.toml"))))
+
+    assert hashed(text) == {}
+    assert hashed(text.replace('options = { root = "root" }', "")).keys() == {"/bin/sh"}
+
+
+def test_a_run_without_hashes_of_programs_can_be_resumed(tmp_path: Path):
+    (tmp_path / "proc").mkdir()
+    device = 'driver = "command"\nname = "app"\noptions = { argv = ["true"] }'
+    plan = make_plan(parse_spec(SPEC.replace('driver = "taut_forward"', device)))
+    run = open_run(plan, tmp_path / "run", resume=False)
+    describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], [])
+    of_before = plain(run.manifest())
+    write_json(run.path / "manifest.json", {**of_before, "inputs": {}})
+
+    open_run(plan, run.path, resume=True)
+
+    assert describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], []) == []
 
 
 @pytest.mark.parametrize(

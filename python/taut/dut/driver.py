@@ -105,6 +105,14 @@ class DriverOptions(BaseModel):
         """The files that the options name: the manifest has their hashes."""
         return ()
 
+    @property
+    def programs(self) -> tuple[Path, ...]:
+        """The user's own program on this host, and files of here that it is given.
+
+        The manifest has their hashes, too; a run that goes on with others says so.
+        """
+        return ()
+
     @classmethod
     def seen_from(cls, folder: Path, options: Mapping[str, object]) -> dict[str, object]:
         """Spell options, not yet validated, so that the files in them are found from any folder.

@@ -198,6 +198,16 @@ def untraced(plan: Plan) -> list[str]:
     ]
 
 
+def on_hosts_programs(plan: Plan) -> list[DeviceSpec]:
+    """Give the devices but those whose program each of their places has itself."""
+    found = {}
+    for trial in plan.trials:
+        program = trial.device.driver_options.program
+        if program is None or not trial.place.kind_options.has_program(program):
+            found[trial.device.name] = trial.device
+    return list(found.values())
+
+
 def floors_of(spec: Spec, traffic: TrafficSpec, devices: Sequence[DeviceSpec]) -> list[DeviceSpec]:
     """Give the loopbacks that are measured beside devices under a load.
 

@@ -12,8 +12,7 @@ from taut.core.units import format_ns, parse_duration_ns
 from taut.core.words import did_you_mean
 from taut.experiment import restart, tracing
 from taut.experiment.generator import PROGRAM, load_of, refusal
-from taut.experiment.model import DeviceSpec
-from taut.experiment.plan import Plan
+from taut.experiment.plan import Plan, on_hosts_programs
 from taut.experiment.room import free_bytes
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
@@ -48,7 +47,7 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = LINKS[kind].missing()
         if reason is not None:
             yield reason
-    for device in _on_hosts_programs(plan):
+    for device in on_hosts_programs(plan):
         reason = lack(device.dut.missing, device.driver_options)
         if reason is not None:
             yield f"device {device.name}: {reason}"
@@ -67,16 +66,6 @@ def missing(plan: Plan) -> Iterator[str]:
         reason = tracing.why_not()
         if reason is not None:
             yield f"trace = {plan.spec.trace}: {reason}; or measure without: --no-trace"
-
-
-def _on_hosts_programs(plan: Plan) -> list[DeviceSpec]:
-    """Give the devices but those whose program each of their places has itself."""
-    found = {}
-    for trial in plan.trials:
-        program = trial.device.driver_options.program
-        if program is None or not trial.place.kind_options.has_program(program):
-            found[trial.device.name] = trial.device
-    return list(found.values())
 
 
 def refused_cores(plan: Plan, host: Host) -> dict[str, str]:

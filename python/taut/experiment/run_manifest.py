@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from taut.core.binaries import sha256_of
 from taut.core.version import taut_version
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.placed import describe_place
-from taut.experiment.plan import Plan
+from taut.experiment.plan import Plan, on_hosts_programs
 from taut.experiment.spec import spec_hash
 from taut.experiment.stored import version_of
 from taut.host.audit import as_document, find_situation, run_audit
@@ -73,7 +74,7 @@ def describe_run(
     )
     document = replace(
         document,
-        inputs=hash_inputs(plan.spec),
+        inputs={**hash_programs(plan), **hash_inputs(plan.spec)},
         placements=_versions_of_places(plan) or None,
         order=tuple(order),
         audit=_audit(host, cores, plan),
@@ -136,6 +137,8 @@ def _machine(of: Circumstances) -> dict[str, str]:
         found["taut's programs (SHA-256)"] = _digest(of.taut.binaries)
     found["by `taut host apply`"] = ", ".join(of.applied.remedies) if of.applied else "nothing"
     found |= {f"placement {name}:": version for name, version in (of.placements or {}).items()}
+    # Files that devices are told are the same: others are refused.
+    found |= {f"{path} (SHA-256)": digest[:8] for path, digest in (of.inputs or {}).items()}
     return {name: str(value) for name, value in found.items()}
 
 
@@ -166,8 +169,18 @@ def _resumed(first: Manifest, now: Manifest) -> Manifest:
 
 def hash_inputs(spec: Spec) -> dict[str, str]:
     """Hash the files that devices are told, by path; a device says itself of one it cannot read."""
-    paths = {path for device in spec.device for path in device.driver_options.files}
-    return {str(path): sha256_of(path) for path in sorted(paths) if path.is_file()}
+    return {str(path): sha256_of(path) for path in files_of(spec) if path.is_file()}
+
+
+def files_of(spec: Spec) -> list[Path]:
+    """Give the files that devices are told, whether they are there or not."""
+    return sorted({path for device in spec.device for path in device.driver_options.files})
+
+
+def hash_programs(plan: Plan) -> dict[str, str]:
+    """Hash the user's own programs, and what they are given, where the host's are measured."""
+    options = (device.driver_options for device in on_hosts_programs(plan))
+    return {str(path): sha256_of(path) for one in options for path in one.programs}
 
 
 def waiting_of(spec: Spec) -> frozenset[Waiting]:

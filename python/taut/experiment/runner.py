@@ -23,7 +23,14 @@ from taut.experiment.neighbour_cores import notes_of, working
 from taut.experiment.plan import Plan, Trial, unloaded, untraced
 from taut.experiment.progress import Progress, Silent
 from taut.experiment.quick_figures import read_quick_figures
-from taut.experiment.run_manifest import NO_ORIGIN, Origin, describe_run, hash_inputs, waiting_of
+from taut.experiment.run_manifest import (
+    NO_ORIGIN,
+    Origin,
+    describe_run,
+    files_of,
+    hash_inputs,
+    waiting_of,
+)
 from taut.experiment.spec import spec_hash
 from taut.experiment.stored import Measure, TrialSoFar, remove_unfinished, run_one
 from taut.experiment.trial import Testbench
@@ -321,9 +328,9 @@ def _command_of(line: Sequence[str]) -> str | None:
 
 def _refuse_changed_inputs(run: RunDirectory, plan: Plan) -> None:
     """InputError: a file that devices are told is another than when the run began."""
-    now = hash_inputs(plan.spec)
-    for name, digest in (run.manifest().inputs or {}).items():
-        if now.get(name) != digest:
+    now, began = hash_inputs(plan.spec), run.manifest().inputs or {}
+    for name in map(str, files_of(plan.spec)):
+        if name in began and now.get(name) != began[name]:
             raise InputError(
                 f"{name}: has changed since {run.path} began; resume with what it was, or give "
                 "another --out"

@@ -1,5 +1,6 @@
 """command: any program of the user's, started, watched and stopped as a device under test."""
 
+import os
 import re
 import shutil
 import signal
@@ -32,6 +33,9 @@ _KNOWN = {f"{what}{i}": links for i in range(_N_LINKS) for what, links in _OF_A_
 _KNOWN |= dict.fromkeys(("core", "log_dir", "prefix"), _LINKS)
 _MARK = "TAUT_DEVICE"
 """In the environment of all that the program starts, with the id of the run, and nowhere else."""
+
+
+_MOST_HASHED_BYTES = 64 << 20
 
 
 class CommandOptions(DriverOptions):
@@ -110,6 +114,15 @@ class CommandOptions(DriverOptions):
     def program(self) -> str | None:
         """The first word of argv."""
         return self.argv[0]
+
+    @property
+    def programs(self) -> tuple[Path, ...]:
+        """The program, and what words of argv name: a script, a configuration."""
+        found = shutil.which(self.argv[0])
+        given = (Path(word) for word in self.argv[1:] if _is_file(word))
+        # What is larger is data, as a disk of a machine: not to be read whole before each run.
+        own = [path for path in given if path.stat().st_size <= _MOST_HASHED_BYTES]
+        return (*([Path(found)] if found and _is_file(found) else []), *own)
 
     def refuses_link(self, link: str) -> str | None:
         """A placeholder that nothing stands for over that link."""
@@ -220,6 +233,14 @@ def fill_in(
         values[f"if{i}"] = link.device_ifname or ""
         values[f"socket{i}"] = str(link.socket or "")
     return [_PLACEHOLDER.sub(lambda match: values[match[1]], argument) for argument in argv]
+
+
+def _is_file(word: str) -> bool:
+    """Whether it names a file that can be read; words may be no paths at all."""
+    try:
+        return Path(word).is_file() and os.access(word, os.R_OK)
+    except OSError:
+        return False
 
 
 def _names_in(argv: Sequence[str]) -> Iterator[str]:

@@ -146,6 +146,8 @@ class Circumstances:
     inputs: Mapping[str, str] | None = field(default=None, metadata=LEFT_OUT)
     """SHA-256 by path of the files that options of devices name: rules, routes, shared objects.
 
+    Of `command` its program, and files that it is given.
+
     None: not noted, or a run without devices.
     """
     placements: Mapping[str, str | None] | None = field(default=None, metadata=LEFT_OUT)
