@@ -13,7 +13,7 @@
 
 enum {
 	TIMEOUT_NS = 100000000,
-	STAT_LEN = 128, // pid, comm and state stand within it
+	STAT_LEN = 256, // what stands before the times is within it
 };
 
 static void go_on(void *arg)
@@ -23,6 +23,46 @@ static void go_on(void *arg)
 	(void)pidfd_send_signal(stop->pidfd, SIGCONT, NULL, 0);
 }
 
+// Fill text, of STAT_LEN, with what stands behind the name, which may hold any character, in a stat
+// file: from the state on. False: it has ended.
+static bool read_stat(int folder, const char *id, char *text)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/stat", id);
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, STAT_LEN - 1);
+	(void)close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	const char *behind = strrchr(text, ')');
+	if (behind == NULL || behind[1] != ' ')
+		return false;
+	memmove(text, behind + 2, strlen(behind + 2) + 1);
+	return true;
+}
+
+static char state_of(int folder, const char *tid)
+{
+	char text[STAT_LEN];
+
+	return read_stat(folder, tid, text) ? *text : 'X';
+}
+
+// A shell (or sudo) sees that it is stopped and takes the terminal back: continued, it would be in
+// the background, and the next time it reads from the terminal be stopped for good (SIGTTIN).
+static bool is_in_foreground(pid_t pid)
+{
+	char path[32], text[STAT_LEN];
+	int group, terminal, foreground;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return read_stat(AT_FDCWD, path, text) &&
+	       sscanf(text, "%*c %*d %d %*d %d %d", &group, &terminal, &foreground) == 3 &&
+	       terminal != 0 && group == foreground;
+}
+
 int stop_process_init(struct stop_process *stop, const struct cause_env *env, uint64_t length_ns,
 	struct error *error)
 {
@@ -30,8 +70,16 @@ int stop_process_init(struct stop_process *stop, const struct cause_env *env, ui
 		.env = env,
 		.length_ns = length_ns,
 		.tid = (uint32_t)gettid(),
-		.pidfd = pidfd_open(env->victim_pid, 0),
+		.pidfd = -1,
 	};
+	if (env->poller == NULL && is_in_foreground(env->victim_pid)) {
+		error_set(error,
+			"--victim %d: runs in the foreground of a terminal, which it would lose as "
+			"it is stopped; start it with setsid or as a service",
+			env->victim_pid);
+		return -EINVAL;
+	}
+	stop->pidfd = pidfd_open(env->victim_pid, 0);
 	int err = stop->pidfd < 0 ? -errno : pidfd_send_signal(stop->pidfd, 0, NULL, 0);
 	if (err < 0 && stop->pidfd >= 0)
 		err = -errno;
@@ -44,21 +92,6 @@ int stop_process_init(struct stop_process *stop, const struct cause_env *env, ui
 			"yours (its PID, not a thread)",
 			env->victim_pid, strerror(-err));
 	return err;
-}
-
-// The letter behind the name, which may hold any character.
-static char state_of(int folder, const char *tid)
-{
-	char path[300], text[STAT_LEN] = "";
-
-	snprintf(path, sizeof(path), "%s/stat", tid);
-	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 'X'; // ended
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	const char *behind = n > 0 ? strrchr(text, ')') : NULL;
-	return behind != NULL && behind[1] == ' ' ? behind[2] : 'X';
 }
 
 static bool all_stopped(pid_t pid)

@@ -209,7 +209,8 @@ def test_the_rate_is_exact(tmp_path: Path):
 
 
 def spawn_victim() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(["sleep", "60"])
+    # In the foreground of a terminal it would not be stopped.
+    return subprocess.Popen(["sleep", "60"], start_new_session=True)
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +57,20 @@ BAD = [
 @pytest.mark.parametrize(("arguments", "word"), BAD, ids=[" ".join(a) or "none" for a, _ in BAD])
 def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...], word: str):
     check_refused(run(*arguments), word)
+
+
+@two_cores
+@pytest.mark.parametrize("cause", ["stopped", "measurer-stall"])
+def test_who_has_a_terminal_to_lose_is_not_stopped(cause: str):
+    victim, terminal = pty.fork()
+    if victim == 0:
+        os.execvp("sleep", ["sleep", "60"])
+    try:
+        check_refused(run(cause, "--victim", str(victim)), "in the foreground of a terminal")
+    finally:
+        os.kill(victim, signal.SIGKILL)
+        os.waitpid(victim, 0)
+        os.close(terminal)
 
 
 @two_cores
