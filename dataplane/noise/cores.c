@@ -25,18 +25,6 @@ static bool read_list(const char *folder, const char *name, cpu_set_t *out)
 	return is_read && cpu_list_parse(text, out) == 0;
 }
 
-// An isolated core is in nobody's mask, and yet may be had: only trying tells.
-static bool may_use(size_t core, const cpu_set_t *before)
-{
-	cpu_set_t one;
-
-	CPU_ZERO(&one);
-	CPU_SET(core, &one);
-	bool may = sched_setaffinity(0, sizeof(one), &one) == 0;
-	(void)sched_setaffinity(0, sizeof(*before), before);
-	return may;
-}
-
 static int check(
 	const char *folder, const cpu_set_t *cores, const cpu_set_t *allowed, struct error *error)
 {
@@ -52,7 +40,7 @@ static int check(
 				cpu_list_format(&online, list, sizeof(list)));
 			return -EINVAL;
 		}
-		if (!may_use(core, allowed)) {
+		if (!CPU_ISSET(core, allowed)) {
 			error_set(error,
 				"core %zu is not for this process (its cpuset); it may "
 				"use %s",
@@ -69,9 +57,7 @@ static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set
 
 	CPU_ZERO(out);
 	if (read_list(folder, "isolated", &found))
-		for (size_t core = 0; core < CPU_SETSIZE; core++)
-			if (CPU_ISSET(core, &found) && may_use(core, allowed))
-				CPU_SET(core, out);
+		CPU_AND(out, &found, allowed);
 	if (CPU_COUNT(out) > 0)
 		return;
 	*out = *allowed;
@@ -85,6 +71,7 @@ static void choose_default(const char *folder, const cpu_set_t *allowed, cpu_set
 
 int cores_choose(const cpu_set_t *asked, const char *folder, cpu_set_t *out, struct error *error)
 {
+	// With the isolated ones: they are in nobody's mask, but in the cpuset.
 	cpu_set_t allowed;
 	int err = cpu_list_reachable(&allowed);
 

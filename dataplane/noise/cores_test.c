@@ -12,6 +12,18 @@
 
 #include <cmocka.h>
 
+// How often this thread was bound to one core that is not its own. Before glibc's (--wrap).
+static cpu_set_t home;
+static int n_visits;
+int __real_sched_setaffinity(pid_t pid, size_t len, const cpu_set_t *cores);
+int __wrap_sched_setaffinity(pid_t pid, size_t len, const cpu_set_t *cores);
+
+int __wrap_sched_setaffinity(pid_t pid, size_t len, const cpu_set_t *cores)
+{
+	n_visits += CPU_COUNT(cores) == 1 && !CPU_EQUAL(cores, &home);
+	return __real_sched_setaffinity(pid, len, cores);
+}
+
 static char folder[] = "/tmp/cores_test.XXXXXX";
 static struct error error;
 
@@ -80,6 +92,27 @@ static void isolated_cores_are_the_default(void **state)
 	assert_true(CPU_ISSET(first_allowed(), &cores));
 }
 
+// Others may poll on them, at a priority that does not let this thread leave again.
+static void cores_are_chosen_without_a_visit(void **state)
+{
+	cpu_set_t allowed, cores;
+	char text[256];
+
+	assert_int_equal(cpu_list_reachable(&allowed), 0);
+	cpu_list_format(&allowed, text, sizeof(text));
+	put("online", text);
+	put("isolated", text);
+	assert_int_equal(cpu_list_allowed(&home), 0);
+	n_visits = 0;
+
+	assert_int_equal(choose("", &cores), 0);
+	assert_true(CPU_EQUAL(&cores, &allowed));
+	assert_int_equal(choose(text, &cores), 0);
+	assert_true(CPU_EQUAL(&cores, &allowed));
+
+	assert_int_equal(n_visits, 0);
+}
+
 static void without_isolation_the_first_allowed_core_is_left_out(void **state)
 {
 	cpu_set_t allowed, cores;
@@ -123,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(isolated_cores_are_the_default),
+		cmocka_unit_test(cores_are_chosen_without_a_visit),
 		cmocka_unit_test(without_isolation_the_first_allowed_core_is_left_out),
 		cmocka_unit_test(a_core_that_is_not_online_is_refused_by_name),
 		cmocka_unit_test(a_core_this_process_may_not_have_is_refused),

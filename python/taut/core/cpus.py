@@ -20,6 +20,8 @@ _WORD = re.compile(r"[0-9a-fA-F]{1,8}")
 def cpuset_cores() -> CpuSet:
     """Give the cores this thread may move to: its cpuset's, whatever affinity it was started with.
 
+    Those that were isolated at boot are among them, which are in nobody's affinity.
+
     The kernel cuts what is asked for down to the cpuset (sched_setaffinity(2)), so it is asked for
     everything for a moment. Where that is forbidden (seccomp) the affinity is all that is known.
     """
@@ -31,18 +33,6 @@ def cpuset_cores() -> CpuSet:
         return tuple(sorted(before))
     finally:
         os.sched_setaffinity(0, before)
-
-
-def may_use(core: int) -> bool:
-    """Whether this thread may move to a core; of one isolated at boot only trying tells."""
-    before = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, {core})
-    except OSError:
-        return False
-    finally:
-        os.sched_setaffinity(0, before)
-    return True
 
 
 def parse_cpu_list(text: str) -> CpuSet:

@@ -1,4 +1,5 @@
 import json
+import os
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from host_tree import tree
 from taut.binaries.noise import Noise, NoiseRequest, parse_noise
 from taut.cli.host import noise as module
-from taut.core.cpus import CpuSet, cpuset_cores
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.testbed.core_locks import measuring_on
 
@@ -167,6 +168,22 @@ def test_the_cores_that_are_polled_on_by_default_are_held(
     run()
 
     assert asked[0].cores == (mine[:1] if is_isolated else mine[1:] or mine)
+
+
+@pytest.mark.usefixtures("asked")
+def test_isolated_cores_are_chosen_without_a_visit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = format_cpu_list(cpuset_cores())
+    host = tree(tmp_path / "isolated", {"/sys/devices/system/cpu/isolated": f"{listed}\n"})
+    monkeypatch.setattr(module, "Host", lambda: host)
+    before = os.sched_getaffinity(0)
+    bound: list[set[int]] = []
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cores: bound.append(set(cores)))
+
+    run()
+
+    assert [cores for cores in bound if len(cores) == 1 and cores != before] == []
 
 
 def test_a_core_on_which_somebody_measures_is_not_polled_on(

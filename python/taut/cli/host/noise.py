@@ -21,7 +21,7 @@ from rich.console import Console
 
 from taut.binaries.noise import CoreNoise, Noise, NoiseRequest, measure_noise, read_periods
 from taut.cli.options import JsonOption, WaitOption, parse_cores
-from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list, may_use
+from taut.core.cpus import CpuSet, cpuset_cores, format_cpu_list
 from taut.core.errors import InputError, InterruptedRun
 from taut.core.units import format_ns, parse_duration_ns
 from taut.host.host import Host
@@ -137,8 +137,8 @@ def _default_cores(host: Host) -> CpuSet:
 
     As taut-noise would choose: it is told these, so that what it polls on is what is held.
     """
-    isolated = tuple(core for core in host.isolated_cores() if may_use(core))
     usable = cpuset_cores()
+    isolated = tuple(core for core in host.isolated_cores() if core in usable)
     return isolated or usable[1:] or usable
 
 
