@@ -14,7 +14,6 @@
 
 enum {
 	SMALL_US = 1000, // the least the kernel takes
-	LARGE_US = 2000000, // of a second: one thread never uses it up
 	TIMEOUT_NS = 100000000,
 	LOOK_NS = 50000,
 };
@@ -63,7 +62,7 @@ static int throttled_init(
 	int err = cpu_group_create(&throttled->group, NULL, error);
 	if (err < 0)
 		return err;
-	err = cpu_group_limit(throttled->group, LARGE_US);
+	err = cpu_group_unlimit(throttled->group);
 	if (err == 0)
 		err = env->poller != NULL ? cpu_group_add(throttled->group, env->victim_pid)
 					  : cpu_group_borrow(throttled->group, env->victim_pid);
@@ -113,7 +112,7 @@ static uint64_t wait_until_silent(const struct throttled *throttled)
 static int release(struct throttled *throttled, uint64_t before_ns, uint64_t *end, uint64_t *ns)
 {
 	*end = clock_tsc();
-	int err = cpu_group_limit(throttled->group, LARGE_US);
+	int err = cpu_group_unlimit(throttled->group);
 	if (err == 0)
 		err = cpu_group_throttled_ns(throttled->group, ns);
 	*ns -= err == 0 ? before_ns : *ns;

@@ -299,6 +299,14 @@ int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
 	return err < 0 ? err : write_text(group->path, "cpu.cfs_quota_us", text);
 }
 
+int cpu_group_unlimit(const struct cpu_group *group)
+{
+	// One more than there are: each CPU keeps a slice that another may lack.
+	uint64_t n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) + 1;
+
+	return cpu_group_limit(group, n_cpus * PERIOD_US);
+}
+
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
 {
 	const char *name = group->is_v2 ? "throttled_usec " : "throttled_time ";

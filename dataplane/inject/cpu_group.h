@@ -29,6 +29,10 @@ int cpu_group_borrow(struct cpu_group *group, pid_t pid);
 // Let the group run for quota_us in each second. Returns 0 or -errno.
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
 
+// Let it run on every CPU all the time. That is a quota, too, which is never used up: from none to
+// the first of a machine the kernel changes its code (static keys), which interrupts every CPU.
+int cpu_group_unlimit(const struct cpu_group *group);
+
 // Time for which it was throttled so far. Returns 0 or -errno.
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
 

@@ -152,6 +152,28 @@ static void version_2_is_limited_by_one_file(void **state)
 	cpu_group_destroy(group);
 }
 
+// A victim may poll on all of them.
+static void without_a_limit_every_cpu_may_be_used_all_the_time(void **state)
+{
+	struct cpu_group *group;
+	struct tree tree;
+	struct error error = {0};
+	char text[64];
+
+	make_tree(&tree, "cgroup", "rw,cpu");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+	write_file(cpu_group_path(group), "cpu.cfs_period_us", "100000\n");
+	write_file(cpu_group_path(group), "cpu.cfs_quota_us", "1000\n");
+
+	assert_int_equal(cpu_group_unlimit(group), 0);
+
+	read_file(cpu_group_path(group), "cpu.cfs_quota_us", text, sizeof(text));
+	long quota_us = strtol(text, NULL, 10);
+	read_file(cpu_group_path(group), "cpu.cfs_period_us", text, sizeof(text));
+	assert_true(quota_us > sysconf(_SC_NPROCESSORS_CONF) * strtol(text, NULL, 10));
+	cpu_group_destroy(group);
+}
+
 static void no_cpu_controller_is_said_with_its_remedy(void **state)
 {
 	struct cpu_group *group;
@@ -299,6 +321,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(version_1_is_limited_by_two_files),
 		cmocka_unit_test(version_2_is_limited_by_one_file),
+		cmocka_unit_test(without_a_limit_every_cpu_may_be_used_all_the_time),
 		cmocka_unit_test(no_cpu_controller_is_said_with_its_remedy),
 		cmocka_unit_test(groups_of_the_dead_are_removed_and_no_others),
 		cmocka_unit_test(who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota),
