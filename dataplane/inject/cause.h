@@ -63,6 +63,7 @@ struct cause_ops {
 	// One act, noted in env->log. The victim is left as it was. Returns how often it was sent
 	// (0 or 1), or -errno; -ESRCH: the victim has ended.
 	int (*once)(void *state);
-	// Gives back all it made; the poller has ended by then. NULL: nothing to do.
-	void (*fini)(void *state);
+	// Gives back all it made; the poller has ended by then. Returns 0, or -errno with one line
+	// in error: the victim is not as it was. NULL: nothing to do.
+	int (*fini)(void *state, struct error *error);
 };

@@ -52,12 +52,13 @@ static int function_call_once(void *state)
 	return 1;
 }
 
-static void function_call_fini(void *state)
+static int function_call_fini(void *state, struct error *error)
 {
 	struct function_call *call = state;
 
 	if (call->env != NULL && call->fd >= 0)
 		(void)close(call->fd);
+	return 0;
 }
 
 const struct cause_ops cause_function_call = {

@@ -32,9 +32,10 @@ static int measurer_stall_once(void *state)
 	return stop_process_once(state);
 }
 
-static void measurer_stall_fini(void *state)
+static int measurer_stall_fini(void *state, struct error *error)
 {
 	stop_process_fini(state);
+	return 0;
 }
 
 const struct cause_ops cause_measurer_stall = {

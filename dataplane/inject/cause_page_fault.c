@@ -95,12 +95,13 @@ static int page_fault_once(void *state)
 	return 1;
 }
 
-static void page_fault_fini(void *state)
+static int page_fault_fini(void *state, struct error *error)
 {
 	struct page_fault *fault = state;
 
 	if (fault->memory != NULL)
 		(void)munmap((void *)fault->memory, N_PAGES * fault->page_len);
+	return 0;
 }
 
 const struct cause_ops cause_page_fault = {

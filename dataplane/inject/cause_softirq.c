@@ -188,16 +188,17 @@ static int softirq_once(void *state)
 	return 1;
 }
 
-static void softirq_fini(void *state)
+static int softirq_fini(void *state, struct error *error)
 {
 	struct softirq *softirq = state;
 
 	if (softirq->env == NULL)
-		return;
+		return 0;
 	if (softirq->sender >= 0)
 		(void)close(softirq->sender);
 	if (softirq->receiver >= 0)
 		(void)close(softirq->receiver);
+	return 0;
 }
 
 const struct cause_ops cause_softirq = {

@@ -31,9 +31,10 @@ static int stopped_once(void *state)
 	return stop_process_once(state);
 }
 
-static void stopped_fini(void *state)
+static int stopped_fini(void *state, struct error *error)
 {
 	stop_process_fini(state);
+	return 0;
 }
 
 const struct cause_ops cause_stopped = {

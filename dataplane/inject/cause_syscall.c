@@ -76,13 +76,14 @@ static int syscall_once(void *state)
 	return 1;
 }
 
-static void syscall_fini(void *state)
+static int syscall_fini(void *state, struct error *error)
 {
 	struct syscall_state *call = state;
 
 	free(call->buffer);
 	if (call->env != NULL && call->fd >= 0)
 		(void)close(call->fd);
+	return 0;
 }
 
 const struct cause_ops cause_syscall = {

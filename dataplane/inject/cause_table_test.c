@@ -61,11 +61,12 @@ static void who_needs_a_victim_takes_one(void **state)
 static void what_was_not_made_is_given_back(void **state)
 {
 	_Alignas(64) char memory[8192] = {0};
+	struct error error;
 
 	for (size_t i = 0; i < cause_table_size; i++) {
 		assert_true(cause_table[i]->state_size <= sizeof(memory));
 		if (cause_table[i]->fini != NULL)
-			cause_table[i]->fini(memory);
+			assert_int_equal(cause_table[i]->fini(memory, &error), 0);
 	}
 }
 

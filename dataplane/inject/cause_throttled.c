@@ -63,9 +63,10 @@ static int throttled_init(
 	if (err < 0)
 		return err;
 	err = cpu_group_unlimit(throttled->group);
+	if (err == 0 && env->poller == NULL)
+		return cpu_group_borrow(throttled->group, env->victim_pid, NULL, error);
 	if (err == 0)
-		err = env->poller != NULL ? cpu_group_add(throttled->group, env->victim_pid)
-					  : cpu_group_borrow(throttled->group, env->victim_pid);
+		err = cpu_group_add(throttled->group, env->victim_pid);
 	if (err < 0)
 		error_set(error, "throttled: %s: %s; run as root", cpu_group_path(throttled->group),
 			strerror(-err));
@@ -144,11 +145,11 @@ static int throttled_once(void *state)
 	return 1;
 }
 
-static void throttled_fini(void *state)
+static int throttled_fini(void *state, struct error *error)
 {
 	struct throttled *throttled = state;
 
-	cpu_group_destroy(throttled->group);
+	return cpu_group_destroy(throttled->group, error);
 }
 
 const struct cause_ops cause_throttled = {

@@ -87,12 +87,13 @@ static int timer_once(void *state)
 	return 1;
 }
 
-static void timer_fini(void *state)
+static int timer_fini(void *state, struct error *error)
 {
 	struct timer *timer = state;
 
 	if (timer->env != NULL && timer->fd >= 0)
 		(void)close(timer->fd);
+	return 0;
 }
 
 const struct cause_ops cause_timer = {

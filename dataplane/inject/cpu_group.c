@@ -1,6 +1,7 @@
 #include "cpu_group.h"
 
 #include "keeper.h"
+#include "log.h"
 #include "pid_namespace.h"
 
 #include <dirent.h>
@@ -244,15 +245,14 @@ int cpu_group_add(const struct cpu_group *group, pid_t pid)
 	return move(group->path, text);
 }
 
-// Where the kernel says that a process is: the line of the cpu controller, of version 2 the only
-// one without names.
-static int find_home(struct cpu_group *group, const char *of)
+// Fill home, of CPU_GROUP_PATH_LEN, with where the kernel says that a process or thread (its folder
+// in /proc) is: the line of the cpu controller, of version 2 the only one without names.
+static int find_home(const struct cpu_group *group, const char *folder, char *home)
 {
-	char text[TEXT_LEN], path[64];
+	char text[TEXT_LEN];
 	char *rest = text;
+	int err = read_text(folder, "cgroup", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%s", of);
-	int err = read_text(path, "cgroup", text, sizeof(text));
 	for (char *line; err == 0 && (line = strsep(&rest, "\n")) != NULL;) {
 		char *names = strchr(line, ':');
 		char *own = names == NULL ? NULL : strchr(names + 1, ':');
@@ -262,27 +262,68 @@ static int find_home(struct cpu_group *group, const char *of)
 		if (group->is_v2 ? names[1] != '\0' : !has_word(names + 1, ",", "cpu"))
 			continue;
 		const char *last = strrchr(group->path, '/');
-		int n = snprintf(group->home, sizeof(group->home), "%.*s%s",
-			(int)(last - group->path), group->path, own);
-		return n < (int)sizeof(group->home) ? 0 : -ENAMETOOLONG;
+		int n = snprintf(home, CPU_GROUP_PATH_LEN, "%.*s%s", (int)(last - group->path),
+			group->path, own);
+		return n < CPU_GROUP_PATH_LEN ? 0 : -ENAMETOOLONG;
 	}
 	return err < 0 ? err : -ENOENT;
 }
 
-static void put_back(void *arg)
+// Note where the process is. Its threads are put back together: they have to be there together.
+// Returns 0 or -errno, -EXDEV with one line in error.
+static int note_home(struct cpu_group *group, const char *folder, struct error *error)
 {
-	cpu_group_destroy(arg);
+	char path[CPU_GROUP_PATH_LEN], home[CPU_GROUP_PATH_LEN];
+	const struct dirent *entry;
+	int err = find_home(group, folder, group->home);
+
+	snprintf(path, sizeof(path), "%s/task", folder);
+	DIR *opened = err < 0 ? NULL : opendir(path);
+	while (err == 0 && opened != NULL && (entry = readdir(opened)) != NULL) {
+		snprintf(path, sizeof(path), "%s/task/%.16s", folder, entry->d_name);
+		// Nor have "." and ".." such a file.
+		if (*entry->d_name == '.' || find_home(group, path, home) < 0 ||
+			strcmp(home, group->home) == 0)
+			continue;
+		error_set(error,
+			"throttled: the victim's threads are in different control groups (%s, %s), "
+			"which cannot be put back; name a process that is in one",
+			group->home, home);
+		err = -EXDEV;
+	}
+	if (opened != NULL)
+		(void)closedir(opened);
+	if (err < 0)
+		*group->home = '\0';
+	return err;
 }
 
-int cpu_group_borrow(struct cpu_group *group, pid_t pid)
+static void put_back(void *arg)
 {
-	char name[16];
+	struct error error;
 
-	snprintf(name, sizeof(name), "%d", pid);
-	int err = find_home(group, name);
+	if (cpu_group_destroy(arg, &error) < 0)
+		LOG(ERROR, "%s", error.text);
+}
+
+int cpu_group_borrow(struct cpu_group *group, pid_t pid, const char *proc, struct error *error)
+{
+	char folder[64], keeper[16];
+
+	snprintf(folder, sizeof(folder), "%s/%d", proc == NULL ? "/proc" : proc, pid);
+	int err = note_home(group, folder, error);
 	if (err == 0)
 		err = keeper_start(&group->keeper, put_back, group);
-	return err == 0 ? cpu_group_add(group, pid) : err;
+	// systemd removes a scope that nobody is in: the keeper holds the place.
+	if (err == 0) {
+		snprintf(keeper, sizeof(keeper), "%d", group->keeper.pid);
+		err = move(group->home, keeper);
+	}
+	if (err == 0)
+		err = cpu_group_add(group, pid);
+	if (err < 0 && err != -EXDEV)
+		error_set(error, "throttled: %s: %s; run as root", group->path, strerror(-err));
+	return err;
 }
 
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us)
@@ -322,12 +363,14 @@ int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
 	return 0;
 }
 
-void cpu_group_destroy(struct cpu_group *group)
+int cpu_group_destroy(struct cpu_group *group, struct error *error)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
+	char text[TEXT_LEN] = "";
+	int err = 0;
 
 	if (group == NULL)
-		return;
+		return 0;
 	if (*group->home != '\0')
 		empty(group->path, group->is_v2, group->home);
 	// Who has just ended may be in it for a moment.
@@ -336,6 +379,15 @@ void cpu_group_destroy(struct cpu_group *group)
 			break;
 		(void)nanosleep(&pause, NULL);
 	}
+	if (*group->home != '\0' &&
+		read_text(group->path, "cgroup.procs", text, sizeof(text)) == 0 && *text != '\0') {
+		err = -EBUSY;
+		error_set(error,
+			"throttled: %s: process %ld is left in it, without a quota; put it back: "
+			"echo %ld > %s/cgroup.procs",
+			group->path, strtol(text, NULL, 10), strtol(text, NULL, 10), group->home);
+	}
 	keeper_dismiss(&group->keeper);
 	free(group);
+	return err;
 }

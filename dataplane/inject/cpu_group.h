@@ -23,8 +23,10 @@ const char *cpu_group_path(const struct cpu_group *group);
 int cpu_group_add(const struct cpu_group *group, pid_t pid);
 
 // The same for a process that outlives the group: cpu_group_destroy moves it back, and where we are
-// killed before, a keeper does.
-int cpu_group_borrow(struct cpu_group *group, pid_t pid);
+// killed before, a keeper does, which is where the process was meanwhile. One whose threads are in
+// different groups is refused. proc: NULL, or a folder as /proc. Returns 0, or -errno with one line
+// in error.
+int cpu_group_borrow(struct cpu_group *group, pid_t pid, const char *proc, struct error *error);
 
 // Let the group run for quota_us in each second. Returns 0 or -errno.
 int cpu_group_limit(const struct cpu_group *group, uint64_t quota_us);
@@ -36,5 +38,6 @@ int cpu_group_unlimit(const struct cpu_group *group);
 // Time for which it was throttled so far. Returns 0 or -errno.
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out);
 
-// Remove the group; only borrowed processes may still be in it. NULL is a no-op.
-void cpu_group_destroy(struct cpu_group *group);
+// Remove the group; only borrowed processes may still be in it. NULL is a no-op. Returns 0, or
+// -EBUSY with one line in error: they could not be moved back.
+int cpu_group_destroy(struct cpu_group *group, struct error *error);

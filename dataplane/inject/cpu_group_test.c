@@ -5,6 +5,7 @@
 #include "pid_namespace.h"
 #include "test_folder.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -126,7 +127,7 @@ static void version_1_is_limited_by_two_files(void **state)
 	assert_int_equal(atoi(text), 1000000);
 	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 4711);
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
 }
 
 static void version_2_is_limited_by_one_file(void **state)
@@ -149,7 +150,7 @@ static void version_2_is_limited_by_one_file(void **state)
 	assert_int_equal(strncmp(text, "1000 1000000", 12), 0);
 	assert_int_equal(cpu_group_throttled_ns(group, &ns), 0);
 	assert_int_equal(ns, 12000);
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
 }
 
 // A victim may poll on all of them.
@@ -171,7 +172,7 @@ static void without_a_limit_every_cpu_may_be_used_all_the_time(void **state)
 	long quota_us = strtol(text, NULL, 10);
 	read_file(cpu_group_path(group), "cpu.cfs_period_us", text, sizeof(text));
 	assert_true(quota_us > sysconf(_SC_NPROCESSORS_CONF) * strtol(text, NULL, 10));
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
 }
 
 static void no_cpu_controller_is_said_with_its_remedy(void **state)
@@ -216,7 +217,7 @@ static void groups_of_the_dead_are_removed_and_no_others(void **state)
 	char own[128];
 	snprintf(own, sizeof(own), "%s", cpu_group_path(group));
 	assert_int_equal(access(own, F_OK), 0);
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
 	assert_int_not_equal(access(own, F_OK), 0);
 }
 
@@ -248,7 +249,7 @@ static void who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota(void **
 		assert_memory_equal(text, versions[i].unlimited, strlen(versions[i].unlimited));
 		read_file(tree.folder, "cgroup.procs", text, sizeof(text));
 		assert_int_equal(atoi(text), 4711);
-		cpu_group_destroy(group);
+		cpu_group_destroy(group, &error);
 	}
 }
 
@@ -276,7 +277,7 @@ static void however_many_are_left_in_a_group_of_the_dead_all_leave_it(void **sta
 	left_group = NULL;
 	assert_int_equal(stat(procs, &status), 0);
 	assert_int_equal(status.st_size, 0);
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
 }
 
 // Before Linux 6.2 a cpuset does, and of version 2 a process changes it with its group.
@@ -313,7 +314,71 @@ static void who_is_moved_keeps_its_cores(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_int_equal(err, 0);
 	assert_true(CPU_EQUAL(&now, &one));
-	cpu_group_destroy(group);
+	cpu_group_destroy(group, &error);
+}
+
+// A process as /proc has it: with its first thread in one group, its second in another.
+static void make_process(const char *proc, pid_t pid, const char *group, const char *other)
+{
+	static const char *const folders[] = {"", "/task", "/task/1", "/task/2"};
+	char path[128], line[64];
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%d%s", proc, pid, folders[i]);
+		assert_int_equal(mkdir(path, 0755), 0);
+		snprintf(line, sizeof(line), "0::%s\n", i < 3 ? group : other);
+		write_file(path, "cgroup", line);
+	}
+}
+
+static void who_cannot_go_home_is_said_with_both_places(void **state)
+{
+	struct cpu_group *group;
+	struct tree tree;
+	struct error error = {0};
+	char home[128], text[64], own[128], line[256];
+	pid_t pid = dead_pid();
+
+	make_tree(&tree, "cgroup2", "rw");
+	write_file(tree.folder, "cgroup.subtree_control", "cpu\n");
+	snprintf(home, sizeof(home), "%s/box.scope", tree.folder);
+	assert_int_equal(mkdir(home, 0755), 0);
+	write_file(home, "cgroup.procs", "");
+	make_process(tree.folder, pid, "/box.scope", "/box.scope");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+	snprintf(own, sizeof(own), "%s", cpu_group_path(group));
+	write_file(own, "cgroup.procs", "");
+
+	assert_int_equal(cpu_group_borrow(group, pid, tree.folder, &error), 0);
+	read_file(home, "cgroup.procs", text, sizeof(text));
+	pid_t keeper = atoi(text);
+	assert_int_equal(kill(keeper, 0), 0);
+	assert_int_equal(cpu_group_destroy(group, &error), -EBUSY);
+
+	snprintf(line, sizeof(line), "%s: process %d is left in it", own, pid);
+	assert_non_null(strstr(error.text, line));
+	snprintf(line, sizeof(line), "echo %d > %s/cgroup.procs", pid, home);
+	assert_non_null(strstr(error.text, line));
+	assert_int_not_equal(kill(keeper, 0), 0);
+}
+
+static void threads_in_different_groups_are_refused(void **state)
+{
+	struct cpu_group *group;
+	struct tree tree;
+	struct error error = {0};
+	pid_t pid = dead_pid();
+
+	make_tree(&tree, "cgroup2", "rw");
+	write_file(tree.folder, "cgroup.subtree_control", "cpu\n");
+	make_process(tree.folder, pid, "/emulator", "/vcpu0");
+	assert_int_equal(cpu_group_create(&group, tree.mounts, &error), 0);
+
+	assert_true(cpu_group_borrow(group, pid, tree.folder, &error) < 0);
+
+	assert_non_null(strstr(error.text, "threads are in different control groups"));
+	assert_non_null(strstr(error.text, "/vcpu0"));
+	assert_int_equal(cpu_group_destroy(group, &error), 0);
 }
 
 int main(void)
@@ -327,6 +392,8 @@ int main(void)
 		cmocka_unit_test(who_is_left_in_a_group_of_the_dead_leaves_it_without_a_quota),
 		cmocka_unit_test(however_many_are_left_in_a_group_of_the_dead_all_leave_it),
 		cmocka_unit_test(who_is_moved_keeps_its_cores),
+		cmocka_unit_test(who_cannot_go_home_is_said_with_both_places),
+		cmocka_unit_test(threads_in_different_groups_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, test_folder_make, test_folder_remove);

@@ -309,15 +309,18 @@ int injector_run(struct injector *injector, struct error *error)
 	return err < 0 ? err : injector->err;
 }
 
-void injector_close(struct injector *injector)
+int injector_close(struct injector *injector, struct error *error)
 {
+	int err = 0;
+
 	// First the poller: it may use what the cause gives back.
 	if (injector->poller != NULL)
 		(void)poller_stop(injector->poller);
 	if (injector->state != NULL && injector->ops->fini != NULL)
-		injector->ops->fini(injector->state);
+		err = injector->ops->fini(injector->state, error);
 	free(injector->state);
 	poller_close(injector->poller);
 	injection_log_destroy(injector->log);
 	*injector = (struct injector){0};
+	return err;
 }

@@ -54,4 +54,5 @@ int injector_open(
 // was injected before an error stays.
 int injector_run(struct injector *injector, struct error *error);
 
-void injector_close(struct injector *injector);
+// Returns 0, or -errno with one line in error: the victim is not as it was.
+int injector_close(struct injector *injector, struct error *error);

@@ -1,8 +1,8 @@
 #include "keeper.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +28,8 @@ int keeper_start(struct keeper *keeper, void (*put_back)(void *arg), void *arg)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
+	// Of a pipe whose reader was killed a writer would die (SIGPIPE).
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -41,7 +42,7 @@ int keeper_start(struct keeper *keeper, void (*put_back)(void *arg), void *arg)
 		(void)close(ends[1]);
 		return err;
 	}
-	*keeper = (struct keeper){.pid = pid, .pipe = ends[1]};
+	*keeper = (struct keeper){.pid = pid, .socket = ends[1]};
 	return 0;
 }
 
@@ -49,8 +50,8 @@ void keeper_dismiss(struct keeper *keeper)
 {
 	if (keeper->pid <= 0)
 		return;
-	(void)!write(keeper->pipe, &dismissed, 1);
-	(void)close(keeper->pipe);
+	(void)send(keeper->socket, &dismissed, 1, MSG_NOSIGNAL);
+	(void)close(keeper->socket);
 	(void)waitpid(keeper->pid, NULL, 0);
 	*keeper = (struct keeper){0};
 }

@@ -6,7 +6,7 @@
 
 struct keeper {
 	pid_t pid; // 0: none
-	int pipe; // its end is ours
+	int socket; // its end is ours
 };
 
 // put_back(arg) is called in the keeper, of whose memory arg is a copy as it is now. Returns 0 or

@@ -97,10 +97,26 @@ static void one_that_is_dismissed_puts_nothing_back(void **state)
 	assert_false(goes_on);
 }
 
+// With the control group that it holds, say.
+static void one_that_was_killed_is_dismissed_all_the_same(void **state)
+{
+	struct keeper keeper;
+
+	assert_int_equal(keeper_start(&keeper, go_on, &keeper.pid), 0);
+	assert_int_equal(kill(keeper.pid, SIGKILL), 0);
+	siginfo_t info;
+	assert_int_equal(waitid(P_PID, (id_t)keeper.pid, &info, WEXITED | WNOWAIT), 0);
+
+	keeper_dismiss(&keeper);
+
+	assert_int_equal(keeper.pid, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_victim_goes_on_though_the_whole_group_is_killed),
+		cmocka_unit_test(one_that_was_killed_is_dismissed_all_the_same),
 		cmocka_unit_test(one_that_is_dismissed_puts_nothing_back),
 	};
 

@@ -273,7 +273,10 @@ static int inject(const struct injector_config *config, const struct inject_opti
 		else if (program_flush() == EXIT_DONE && err == 0)
 			status = was_interrupted ? EXIT_INTERRUPTED : EXIT_DONE;
 	}
-	injector_close(&injector);
+	if (injector_close(&injector, &error) < 0) {
+		LOG(ERROR, "%s", error.text);
+		status = EXIT_FAILED;
+	}
 	return status;
 }
 
