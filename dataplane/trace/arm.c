@@ -32,13 +32,13 @@ static int filter_of(
 	case SCOPE_WOKEN:
 		err = cpu_text_filter(row->target, &config->cores, text, len);
 		size_t used = strlen(text);
-		if (err < 0 || config->n_threads == 0)
+		if (err < 0 || config->n_threads == 0 || used + 4 >= len)
 			break;
-		if (used + 4 >= len)
-			return -E2BIG;
 		memcpy(text + used, " || ", 5);
-		err = thread_text_filter(
-			"pid", config->threads, config->n_threads, text + used + 4, len - used - 4);
+		// Without room for all threads, at least what wakes on the cores.
+		if (thread_text_filter("pid", config->threads, config->n_threads, text + used + 4,
+			    len - used - 4) < 0)
+			text[used] = '\0';
 		break;
 	}
 	return err;
