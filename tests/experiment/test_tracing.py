@@ -122,6 +122,38 @@ def test_the_mode_is_in_the_command_line_and_the_end_is_polite(
     assert tracer.program.exit_status == 0
 
 
+@pytest.mark.parametrize(("n_threads", "n_left_out"), [(256, 0), (300, 44)])
+def test_of_more_threads_than_it_takes_those_on_measured_cores_are_watched(
+    tmp_path: Path,
+    program: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    n_threads: int,
+    n_left_out: int,
+) -> None:
+    program(RECORDS)
+    report(tmp_path)
+    threads = range(1000, 1000 + n_threads)
+    monkeypatch.setattr(tracing, "threads_of", lambda *_: threads)
+    # The last ones have the core, the others another.
+    affinity = {thread: {CORE if thread >= 1200 else CORE + 1} for thread in threads}
+    monkeypatch.setattr(tracing.os, "sched_getaffinity", affinity.__getitem__)
+
+    with (
+        RunScope(tmp_path / "base") as scope,
+        tracing.traced(CONTINUOUS, CORES, (1000,), tmp_path, tmp_path, scope) as tracer,
+    ):
+        said = tracer.program.log_text().split()
+        tracing.finish(tracer)
+
+    watched = [int(thread) for thread in said[said.index("--threads") + 1].split(",")]
+    assert len(watched) == 256
+    assert watched == sorted(watched)
+    assert {thread for thread in threads if thread >= 1200} <= {*watched}
+    assert [f"of {n_left_out} of its threads" in note for note in tracer.notes] == (
+        [True] if n_left_out else []
+    )
+
+
 def test_a_trace_of_another_size_than_asked_ends_the_run(
     tmp_path: Path, program: Callable[[str], None]
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from taut.analysis import budget
 from taut.core.trace_names import TRACE
-from taut.experiment import fields, model
+from taut.experiment import fields, model, tracing
 from taut.explain.judge import held
 from taut.testbed import leftovers, link
 from taut.testbed.links import LINKS
@@ -50,6 +50,12 @@ def test_ip_addresses_of_the_stations() -> None:
     prefix = [address.split(".")[:3] for address in link.STATION_ADDRESSES]
 
     assert [line.split(", ") for line in lines] == prefix
+
+
+def test_threads_that_are_traced() -> None:
+    (most,) = found("trace/collector.h", r"TRACE_THREADS_MAX = (\d+)")
+
+    assert int(most) == tracing._MOST_THREADS
 
 
 def test_packets_that_are_stamped() -> None:

@@ -7,7 +7,7 @@ look up. Where a machine cannot trace, "auto" measures without; any other mode i
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,8 @@ PROGRAM = "taut-trace"
 _ARMED = "armed$"
 _PROBE_TIMEOUT_S = 30.0
 _STOP_TIMEOUT_S = 10.0
+_MOST_THREADS = 256
+"""What taut-trace takes (TRACE_THREADS_MAX of dataplane/trace/collector.h)."""
 
 
 class Wanted(NamedTuple):
@@ -53,6 +55,8 @@ class Tracer:
     program: Child
     raw: Path
     reported: Mapping[str, object]
+    notes: tuple[str, ...] = ()
+    """What the trace does not have of the device, in words."""
 
 
 def is_wanted(plan: Plan) -> bool:
@@ -100,7 +104,8 @@ def traced(
     """Record events.bin into `raw` from when the block is entered until `finish`.
 
     Arming patches code on every core: enter it before the generator starts. `device` are its
-    processes, whose page faults and system calls are recorded too.
+    processes, whose page faults and system calls are recorded too: of as many threads as taut-trace
+    takes, first of those that may run on the measured cores.
     """
     asked: dict[str, Option] = {
         "out": str(raw),
@@ -113,8 +118,10 @@ def traced(
         asked["buffer"] = str(wanted.buffer_mib * MIB)
     if wanted.events:
         asked["events"] = wanted.events
-    if device:
-        asked["threads"] = ",".join(map(str, threads_of(*device)))
+    threads = threads_of(*device)
+    watched = sorted(sorted(threads, key=_is_elsewhere(cores))[:_MOST_THREADS])
+    if watched:
+        asked["threads"] = ",".join(map(str, watched))
     if wanted.mode == "tail":
         # What is kept is what surrounds slow packets: they are read as the generator writes them.
         asked["follow"] = str(raw / PACKETS_FILE)
@@ -124,10 +131,32 @@ def traced(
     ) as tracer:
         try:
             tracer.wait_ready(_ARMED)
-            yield Tracer(tracer, raw, reported)
+            yield Tracer(tracer, raw, reported, _left_out(len(threads) - len(watched)))
         finally:
             # A killed tracer leaves its instances to its keeper process, which dies with the run.
             tracer.stop(signal.SIGTERM, _STOP_TIMEOUT_S)
+
+
+def _is_elsewhere(cores: Cores) -> Callable[[int], bool]:
+    """Tell of a thread whether it may run on none of the cores that are measured, or is gone."""
+    measured = set(cores.measured)
+
+    def is_elsewhere(thread: int) -> bool:
+        try:
+            return measured.isdisjoint(os.sched_getaffinity(thread))
+        except OSError:
+            return True
+
+    return is_elsewhere
+
+
+def _left_out(n_threads: int) -> tuple[str, ...]:
+    if n_threads == 0:
+        return ()
+    return (
+        f"page faults and system calls of {n_threads} of its threads were not recorded: "
+        f"{PROGRAM} takes {_MOST_THREADS} threads, first those that may run on measured cores",
+    )
 
 
 def finish(tracer: Tracer) -> None:

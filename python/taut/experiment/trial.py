@@ -144,7 +144,7 @@ class Testbench:
             start = partial(self._running, driver, links, cores, options, logs, place)
             device = Restartable(start)
             dut = stack.enter_context(device)
-            started = replace(known.document.dut, path=dut.path, notes=_notes(place, dut))
+            started = replace(known.document.dut, path=dut.path, notes=_notes(place, dut, None))
             known.document = replace(known.document, dut=started)
             stack.enter_context(self._beside.device_ready(trial, self._cores, dut.pid))
             neighbour = self._start_neighbour(stack, trial, raw, logs)
@@ -179,7 +179,7 @@ class Testbench:
             threads = tuple(sorted({*threads, *_threads(dut)}))
             of_hops = [_threads(hop.device) for hop in dut.hops]
             stats = dut.stop()
-            ended = replace(started, threads=threads, stats=stats, notes=_notes(place, dut))
+            ended = replace(started, threads=threads, stats=stats, notes=_notes(place, dut, tracer))
             from_ns = logged_from_ns(trial, raw, _gap_logs(dut))
             of_guest = None if place is None else place.guest
             ended = replace(ended, guest=of_guest, logged_from_ns=from_ns)
@@ -323,8 +323,8 @@ class _Left(NamedTuple):
     guest_events: Path | None
 
 
-def _notes(place: Place | None, dut: RunningDut) -> tuple[str, ...]:
-    return (*(() if place is None else place.notes), *dut.notes)
+def _notes(place: Place | None, dut: RunningDut, of: tracing.Tracer | None) -> tuple[str, ...]:
+    return (*(place.notes if place else ()), *dut.notes, *(of.notes if of else ()))
 
 
 def _not_traced(known: TrialSoFar, why: str) -> None:
