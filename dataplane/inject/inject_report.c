@@ -55,7 +55,11 @@ static void print_poller(struct json *json, const struct injector *injector)
 	json_u64(json, "first_tsc", poller_result(poller)->first_tsc);
 	json_u64(json, "last_tsc", poller_result(poller)->last_tsc);
 	json_end(json);
-	json_u64(json, "felt", poller_result(poller)->n_felt);
+	// Of the acts that came behind what there was room for nobody can tell.
+	if (poller_result(poller)->n_judged < injector->log->n)
+		json_null(json, "felt");
+	else
+		json_u64(json, "felt", poller_result(poller)->n_felt);
 }
 
 static const char *why_stopped(const struct injector *injector, bool was_interrupted)
@@ -111,6 +115,17 @@ void inject_report_print(FILE *out, const struct injector *injector, bool was_in
 	(void)json_file_print(out, print, &report); // the flush at the end tells
 }
 
+static void say_felt(FILE *out, const struct injector *injector)
+{
+	const struct poller_result *found = poller_result(injector->poller);
+	bool is_whole = found->n_judged == injector->log->n;
+
+	fprintf(out, "; %" PRIu64 " of %s%" PRIu64 " stretches in a gap of the poller's",
+		found->n_felt, is_whole ? "" : "the first ", found->n_judged);
+	if (!is_whole && found->gaps_not_logged > 0)
+		fprintf(out, "; %" PRIu64 " gaps had no room: --records", found->gaps_not_logged);
+}
+
 void inject_report_say(FILE *out, const struct injector *injector)
 {
 	uint64_t ns = clock_ns(injector->end_tsc - injector->start_tsc, injector->tsc_hz);
@@ -121,8 +136,7 @@ void inject_report_say(FILE *out, const struct injector *injector)
 		injector->ops->name, injector->n_sent, injector->config.core, (double)ns / 1e9,
 		injector->n_not_sent, injector->n_overdue, injector->n_late);
 	if (injector->poller != NULL)
-		fprintf(out, "; %" PRIu64 " of %" PRIu64 " stretches in a gap of the poller's",
-			poller_result(injector->poller)->n_felt, injector->log->n);
+		say_felt(out, injector);
 	fputc('\n', out);
 }
 

@@ -62,6 +62,15 @@ uint64_t injection_log_felt(
 	return n_felt;
 }
 
+size_t injection_log_begun(const struct injection_log *log, uint64_t tsc)
+{
+	size_t n = 0;
+
+	while (n < injection_log_kept(log) && log->records[n].start_tsc <= tsc)
+		n++;
+	return n;
+}
+
 int injection_log_write(const struct injection_log *log, const char *path,
 	const struct record_file_header *header, const struct clock_point *last)
 {

@@ -33,6 +33,9 @@ static inline size_t injection_log_kept(const struct injection_log *log)
 uint64_t injection_log_felt(
 	const struct injection_log *log, const struct gap_record *gaps, size_t n_gaps);
 
+// How many of the kept injections began until then.
+size_t injection_log_begun(const struct injection_log *log, uint64_t tsc);
+
 // Write what was kept as a RECORD_INJECTION file. Returns 0 or -errno.
 int injection_log_write(const struct injection_log *log, const char *path,
 	const struct record_file_header *header, const struct clock_point *last);

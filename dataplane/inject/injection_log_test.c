@@ -59,12 +59,29 @@ static void felt_is_what_overlaps_a_gap(void **state)
 	injection_log_destroy(log);
 }
 
+static void what_began_until_a_time_is_counted(void **state)
+{
+	struct injection_log *log = injection_log_create(0, 2);
+
+	assert_non_null(log);
+	injection_log_add(log, 10, 20, 1, 0);
+	injection_log_add(log, 30, 40, 1, 0);
+	injection_log_add(log, 50, 60, 1, 0); // no room
+
+	assert_int_equal(injection_log_begun(log, 9), 0);
+	assert_int_equal(injection_log_begun(log, 10), 1);
+	assert_int_equal(injection_log_begun(log, 29), 1);
+	assert_int_equal(injection_log_begun(log, UINT64_MAX), 2);
+	injection_log_destroy(log);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(injections_are_kept_in_order_with_their_cause),
 		cmocka_unit_test(those_beyond_the_capacity_are_counted),
 		cmocka_unit_test(felt_is_what_overlaps_a_gap),
+		cmocka_unit_test(what_began_until_a_time_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,14 +93,18 @@ static int write_gaps(const struct poller *poller)
 
 static void say_result(struct poller *poller)
 {
+	const struct injection_log *log = poller->config.log;
 	const struct gap_log *gaps = &poller->gaps.gaps;
+	size_t n_kept = gap_log_kept(gaps);
+	bool is_whole = gaps->not_logged == 0;
+	uint64_t last_tsc = is_whole ? UINT64_MAX : gaps->records[n_kept - 1].end_tsc;
 
 	poller->result.first_tsc = poller->gaps.first_tsc;
 	poller->result.last_tsc = poller->gaps.last_tsc;
 	poller->result.n_gaps = gaps->n;
 	poller->result.gaps_not_logged = gaps->not_logged;
-	poller->result.n_felt =
-		injection_log_felt(poller->config.log, gaps->records, gap_log_kept(gaps));
+	poller->result.n_felt = injection_log_felt(log, gaps->records, n_kept);
+	poller->result.n_judged = injection_log_begun(log, last_tsc);
 	poller->result.error = write_gaps(poller);
 }
 

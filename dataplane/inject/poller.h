@@ -28,7 +28,8 @@ struct poller_config {
 struct poller_result {
 	uint64_t first_tsc, last_tsc;
 	uint64_t n_gaps, gaps_not_logged;
-	uint64_t n_felt; // injections that overlap a gap
+	uint64_t n_felt; // injections that overlap a gap: of the first n_judged
+	uint64_t n_judged; // those kept, up to the last gap that is kept
 	int error; // -errno, or 0
 };
 

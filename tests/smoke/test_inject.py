@@ -200,6 +200,19 @@ def groups_left() -> list[Path]:
 
 
 @two_cores
+def test_of_acts_behind_the_last_gap_kept_nobody_says_that_they_were_not_felt(tmp_path: Path):
+    few = ("--records", "2")
+    document = inject("membarrier", tmp_path, "100/s", "2s", *few)
+    asked = ("membarrier", "--core", str(CORE), "--rate", "100/s", "--duration", "2s")
+    said = run(*asked, *few).stdout
+
+    assert document["gaps"]["not_logged"] > 0
+    assert document["felt"] is None
+    assert " of the first " in said
+    assert said.endswith(" gaps had no room: --records\n")
+
+
+@two_cores
 def test_the_rate_is_exact(tmp_path: Path):
     document = inject("membarrier", tmp_path, "200/s", "500ms", "--seed", "3")
 

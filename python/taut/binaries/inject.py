@@ -55,7 +55,10 @@ class Injected:
     """Acts that were never begun: those before them took longer than the duration."""
     records: int
     felt: int | None
-    """Records that overlap a gap of the poller's; None: the victim was another process."""
+    """Records that overlap a gap of the poller's.
+
+    None: the victim was another process, or some gaps or acts had no room.
+    """
     victim_thread: int
     was_interrupted: bool
     document: InjectDocument
