@@ -134,6 +134,7 @@ def test_what_is_printed_says_each_kind_of_miss_and_whose_the_others_were(place:
     assert "timer: another's: tick_nohz_handler 18" in said
     for figure in ("97.0 %", "99.0 %", "98.3 %", "83.3 %", "92.6 %"):
         assert figure in said
+    assert "by chance, as often as acts take of the time: up to a third" in " ".join(said.split())
 
 
 def test_one_line_says_how_good_it_was() -> None:

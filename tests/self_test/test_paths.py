@@ -122,6 +122,7 @@ def test_what_is_printed_has_every_figure_and_each_kind_of_miss() -> None:
     assert "fair-hog: larger beside it: preemption 2" in said
     assert "quota: not made: no control group" in said
     assert "100 acts felt, recall 97.0 %, found 99.0 %; control: 1.0 % of 300" in path_line(FOUND)
+    assert "by chance, as often as acts take of the time: up to a third" in " ".join(said.split())
 
 
 def test_the_document_has_the_same_figures() -> None:

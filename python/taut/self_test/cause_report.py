@@ -126,7 +126,8 @@ _EXPLAINED = (
     "beside: it has a share of the gap, and another cause a larger one; missed: neither. recall: "
     "right of felt; found: right and beside of felt; sender: of the acts with their cause in the "
     "gap, those whose sender explain names, and it is who injects.",
-    "said: gaps with the verdict from the first act to the last; own: at no act that counts, but "
+    "said: gaps with the verdict from the first act to the last; at act: a false one may be there "
+    "by chance, as often as acts take of the time: up to a third; own: at no act that counts, but "
     "the kernel names who injects; other: at no act, and the kernel names another thread or "
     "function: this machine did that by itself; none: nothing says whose. precision: all but none; "
     "raw: all but other and none; control: what a run without acts had of it in the same time; "

@@ -110,7 +110,8 @@ _EXPLAINED = (
     "of the act's length or more, half of that inside the act; one on the generator also if its "
     "log has the gap. right: most of these packets have its verdict; beside: a gap at the act has "
     "a share of it, and most packets another verdict; missed: neither. said: late packets with "
-    "the verdict from the first act to the last; none: at no act, and nothing says whose.",
+    "the verdict from the first act to the last; none: at no act, and nothing says whose. A false "
+    "one may be at an act by chance, as often as acts take of the time: up to a third.",
     "control: nothing is done for two seconds. tail: its packets above p99.9; said: with the "
     "verdict of any act of the path; false: of those, nothing recorded names somebody else.",
 )
