@@ -145,13 +145,16 @@ class Disturbance:
     def _start_waiting(self, act: PathAct) -> threading.Thread:
         """Have an injector make ready; entered when the device is in its control group."""
         device = self._scene.device
-        before = _groups_of(device)
+        before = now = _groups_of(device)
         thread = threading.Thread(target=self._inject, args=(act, _LONG_NS))
         thread.start()
         deadline = time.monotonic() + _READY_S
-        while thread.is_alive() and _groups_of(device) == before and time.monotonic() < deadline:
+        while thread.is_alive() and now == before and time.monotonic() < deadline:
             time.sleep(_LOOK_S)
-        if thread.is_alive() and _groups_of(device) == before:
+            now = _groups_of(device)
+        if now is None:
+            self._now.failed[act.name] = "the device ended before it was in its control group"
+        elif thread.is_alive() and now == before:
             why = f"the device was not in its control group after {_READY_S:.0f} s"
             self._now.failed[act.name] = why
         return thread
@@ -192,5 +195,9 @@ class _Scene:
         return self.cores.generator if is_generator else self.cores.device
 
 
-def _groups_of(process: int | None) -> str:
-    return Path(f"/proc/{process}/cgroup").read_text()
+def _groups_of(process: int | None) -> str | None:
+    """Give the control groups of a process, as the kernel lists them; None: it has ended."""
+    try:
+        return Path(f"/proc/{process}/cgroup").read_text()
+    except OSError:
+        return None
