@@ -103,13 +103,13 @@ static int open_streams_of(struct collector *collector, const struct instance *i
 static int open_streams(struct collector *collector, const cpu_set_t *online, struct error *error)
 {
 	size_t most = (size_t)CPU_COUNT(&collector->config->cores) + (size_t)CPU_COUNT(online);
-	char *header = tracefs_read(collector->config->root, "events/header_page");
+	char *header = tracefs_read(instance_path(collector->core), "events/header_page");
 	int err = header == NULL ? -ENOENT : trace_page_layout_parse(header, &collector->layout);
 
 	free(header);
 	if (err < 0) {
 		error_set(error, "%s/events/header_page: not understood; is it a new kernel?",
-			collector->config->root);
+			instance_path(collector->core));
 		return err;
 	}
 	collector->streams = calloc(most, sizeof(*collector->streams));

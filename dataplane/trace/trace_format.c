@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SIZE_LIMIT = 1 << 30 };
+
 // The number behind key, within one line; -1 if there is none.
 static long number_after(const char *line, const char *end, const char *key)
 {
@@ -47,11 +49,11 @@ static bool parse_field(const char *line, struct trace_field *out)
 	const char *stop = memchr(from, ';', (size_t)(end - from));
 	long offset = number_after(line, end, "offset:");
 	long size = number_after(line, end, "size:");
-	if (stop == NULL || offset < 0 || offset > UINT16_MAX || size < 0 || size > UINT16_MAX)
+	if (stop == NULL || offset < 0 || offset > UINT16_MAX || size < 0 || size > SIZE_LIMIT)
 		return false;
 	*out = (struct trace_field){
 		.offset = (uint16_t)offset,
-		.size = (uint16_t)size,
+		.size = (uint32_t)size,
 		.is_signed = number_after(line, end, "signed:") == 1,
 		.is_located = strncmp(from, "__data_loc ", 11) == 0,
 	};
@@ -102,11 +104,11 @@ int trace_page_layout_parse(const char *text, struct trace_page_layout *out)
 			has_stamp = field.size == 8;
 		} else if (parse_field(line, &field) && strcmp(field.name, "commit") == 0) {
 			out->commit_offset = field.offset;
-			out->commit_size = field.size;
+			out->commit_size = (uint16_t)field.size;
 			has_commit = field.size == 8 || field.size == 4;
 		} else if (parse_field(line, &field) && strcmp(field.name, "data") == 0) {
 			out->data_offset = field.offset;
-			out->page_bytes = (uint32_t)field.offset + field.size;
+			out->page_bytes = field.offset + field.size;
 			has_data = field.offset >= 12;
 		}
 		line = strchr(line, '\n');

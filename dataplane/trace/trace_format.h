@@ -14,7 +14,8 @@ enum {
 
 struct trace_field {
 	char name[TRACE_NAME_LEN];
-	uint16_t offset, size;
+	uint16_t offset;
+	uint32_t size; // of a page's data more than 64 KiB
 	bool is_signed;
 	bool is_located; // __data_loc: 16 bits of offset below 16 bits of length
 };
@@ -37,5 +38,6 @@ struct trace_page_layout {
 	uint32_t page_bytes;
 };
 
-// Parse events/header_page. Returns 0, or -EINVAL when it is none.
+// Parse events/header_page of an instance: each has pages of its own size (buffer_subbuf_size_kb).
+// Returns 0, or -EINVAL when it is none.
 int trace_page_layout_parse(const char *text, struct trace_page_layout *out);

@@ -36,6 +36,14 @@ static void the_header_says_where_things_are(void **state)
 	assert_int_equal(found.data_offset, 16);
 	assert_int_equal(found.commit_offset, 8);
 	assert_int_equal(found.commit_size, 8);
+	// With buffer_subbuf_size_kb = 128 (Linux 6.8).
+	assert_int_equal(trace_page_layout_parse(
+				 "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				 "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				 "\tfield: char data;\toffset:16;\tsize:131056;\tsigned:0;\n",
+				 &found),
+		0);
+	assert_int_equal(found.page_bytes, 131072);
 	assert_int_equal(trace_page_layout_parse("nonsense\n", &found), -EINVAL);
 	assert_int_equal(trace_page_layout_parse("", &found), -EINVAL);
 	// A time stamp among the data, or behind them.
