@@ -1,7 +1,7 @@
 #pragma once
 
 // Puts the packets of one direction in the order of their numbers. A record is written when it is
-// known what became of its packet: a lost one comes two to four deadlines after those sent with it.
+// known what became of its packet: a lost one comes one to four deadlines after those sent with it.
 // What waits for it is kept in a ring.
 
 #include <stdint.h>

@@ -155,8 +155,8 @@ static int open_measurements(struct generator *g, struct error *error)
 	const struct options *options = &g->config->options;
 	struct measurement_config config = {
 		.n_flows = (uint32_t)options->flows,
-		.in_flight_capacity = in_flight_capacity(traffic_rate_pps(&g->config->rate),
-			g->config->at_once, options->deadline_ns),
+		.in_flight = in_flight_size(traffic_rate_pps(&g->config->rate), g->config->at_once,
+			options->deadline_ns),
 		.has_warm_up = options->warm_up_ns > 0,
 		.quantum_ticks = clock_ticks(g->config->quantum_ns, g->tsc_hz),
 		.deadline_ticks = clock_ticks(options->deadline_ns, g->tsc_hz),

@@ -4,14 +4,18 @@
 #include <string.h>
 #include <sys/mman.h>
 
-uint64_t in_flight_capacity(double rate_pps, uint64_t at_once, uint64_t deadline_ns)
+struct in_flight_size in_flight_size(double rate_pps, uint64_t at_once, uint64_t deadline_ns)
 {
-	double wanted = 2 * rate_pps * (double)deadline_ns / 1e9 + (double)at_once;
+	double in_deadline = rate_pps * (double)deadline_ns / 1e9;
+	double wanted = 2 * in_deadline + (double)at_once;
 	uint64_t capacity = IN_FLIGHT_MIN_CAPACITY;
 
 	while (capacity < IN_FLIGHT_MAX_CAPACITY && (double)capacity < wanted)
 		capacity *= 2;
-	return capacity;
+	return (struct in_flight_size){
+		.capacity = capacity,
+		.is_slow = (double)capacity > IN_FLIGHT_DEADLINES * in_deadline,
+	};
 }
 
 int in_flight_init(struct in_flight *in_flight, uint64_t capacity)

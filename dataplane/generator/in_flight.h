@@ -3,8 +3,10 @@
 // The packets of one direction that were sent lately, found by sequence number: a ring, so that
 // memory and cost are the same whatever the rate and duration. A packet that comes after the
 // deadline, or that was not received when the ring comes round to it, is lost; should it come after
-// all, it is late.
+// all, it is late. Where the ring comes round long after the deadline, that is not waited for
+// (measurement_seen).
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum in_flight_state {
@@ -12,7 +14,7 @@ enum in_flight_state {
 	IN_FLIGHT_SENT,
 	IN_FLIGHT_RECEIVED,
 	IN_FLIGHT_UNSENT, // refused by the port
-	IN_FLIGHT_LATE, // received after its deadline: counted as lost
+	IN_FLIGHT_LOST, // not back by its deadline, and counted: should it come, it is late
 };
 
 enum in_flight_flag {
@@ -40,6 +42,12 @@ enum in_flight_limit {
 	// 13 Mpkt/s.
 	IN_FLIGHT_MIN_CAPACITY = 1 << 12,
 	IN_FLIGHT_MAX_CAPACITY = 1 << 22,
+	IN_FLIGHT_DEADLINES = 4, // later the ring does not come round, but at low rates
+};
+
+struct in_flight_size {
+	uint64_t capacity; // a power of two
+	bool is_slow; // it comes round later than so many deadlines after a packet was sent
 };
 
 struct in_flight {
@@ -56,7 +64,7 @@ enum in_flight_find {
 
 // A power of two that holds, within the limits above, the most that is sent within deadline_ns: a
 // backlog leaves at twice the rate, and so many packets may be due at once.
-uint64_t in_flight_capacity(double rate_pps, uint64_t at_once, uint64_t deadline_ns);
+struct in_flight_size in_flight_size(double rate_pps, uint64_t at_once, uint64_t deadline_ns);
 
 // Take and touch the ring. capacity is a power of two. Returns 0 or -errno.
 int in_flight_init(struct in_flight *in_flight, uint64_t capacity);

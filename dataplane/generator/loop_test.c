@@ -53,7 +53,7 @@ static void set_up(uint64_t timeout_tsc, uint64_t n)
 	const struct gap_log_config gaps = {.threshold_ticks = UINT64_MAX / 4};
 	const struct measurement_config config = {
 		.n_flows = 1,
-		.in_flight_capacity = 1024,
+		.in_flight.capacity = 1024,
 		.deadline_ticks = UINT64_MAX / 2,
 		.gaps = &loop.gaps,
 	};
@@ -125,6 +125,23 @@ static void test_what_is_lost_is_waited_for_until_the_time_is_over(void **state)
 
 	assert_int_equal(measurement.counters.matched, N_PACKETS);
 	assert_int_equal(measurement_n_in_flight(&measurement), 1);
+	tear_down();
+}
+
+static void test_what_is_not_back_by_its_deadline_is_told_lost_before_the_ring_comes_round(
+	void **state)
+{
+	const struct sent_packet packet = {.due_tsc = 1, .sent_tsc = 1, .frame_len = 64};
+
+	set_up(clock_tsc() + deadline_ticks, N_PACKETS);
+	measurement.deadline_ticks = deadline_ticks;
+	measurement.overdue_tsc = 0; // as of a ring that comes round late
+	measurement_sent(&measurement, &packet);
+
+	assert_int_equal(loop_drain(&loop), LOOP_COMPLETE);
+
+	assert_int_equal(measurement.counters.matched, N_PACKETS);
+	assert_int_equal(measurement.counters.lost, 1);
 	tear_down();
 }
 
@@ -211,6 +228,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_what_is_under_way_is_received_though_it_cannot_be_written),
 		cmocka_unit_test(test_what_stood_in_the_ring_when_the_time_was_over_is_received),
 		cmocka_unit_test(test_what_is_lost_is_waited_for_until_the_time_is_over),
+		cmocka_unit_test(
+			test_what_is_not_back_by_its_deadline_is_told_lost_before_the_ring_comes_round),
 		cmocka_unit_test(test_what_can_have_found_the_ring_full_is_known),
 		cmocka_unit_test(test_what_came_long_after_its_deadline_says_nothing_of_the_ring),
 		cmocka_unit_test(test_what_was_due_before_the_loop_began_is_void),

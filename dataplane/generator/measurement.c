@@ -1,5 +1,7 @@
 #include "measurement.h"
 
+enum { OVERDUE_STEPS = 16 };
+
 // A record's place if it is to be kept. service_ticks is 0 for what did not come back in time.
 static inline struct packet_record *record_slot(
 	struct measurement *m, uint16_t flags, uint64_t service_ticks)
@@ -83,12 +85,13 @@ static void conclude_lost(struct measurement *m, uint64_t seq, struct in_flight_
 	conclude(m, seq, entry, 0, 0, flags);
 }
 
-// The ring has come round to it. Of fewer flows than it holds packets, each has sent more since.
-static void conclude_overtaken(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
+// The ring has come round to it, or its deadline is over. Its flow is given up only if it has sent
+// more since.
+static void conclude_missing(struct measurement *m, uint64_t seq, struct in_flight_entry *entry)
 {
 	struct flow_state *flow = &m->flows[entry->flow];
 
-	if (flow->next_expected <= seq && m->n_flows <= m->in_flight.mask)
+	if (flow->next_expected <= seq && seq + m->n_flows < m->in_flight.next_seq)
 		backlog_give_up(&m->backlog, &flow->backlog);
 	conclude_lost(m, seq, entry);
 }
@@ -96,10 +99,11 @@ static void conclude_overtaken(struct measurement *m, uint64_t seq, struct in_fl
 void measurement_sent(struct measurement *m, const struct sent_packet *packet)
 {
 	struct in_flight_entry *entry = in_flight_next(&m->in_flight);
-	uint64_t seq = m->in_flight.next_seq++;
+	uint64_t seq = m->in_flight.next_seq;
 
 	if (__builtin_expect(entry->state == IN_FLIGHT_SENT, 0))
-		conclude_overtaken(m, seq - m->in_flight.mask - 1, entry);
+		conclude_missing(m, seq - m->in_flight.mask - 1, entry);
+	m->in_flight.next_seq = seq + 1;
 	entry->due_tsc = packet->due_tsc;
 	entry->sent_tsc = packet->sent_tsc;
 	entry->flow = packet->flow;
@@ -194,15 +198,21 @@ static inline uint16_t follow_flow(struct measurement *m, uint64_t seq, uint32_t
 	return 0;
 }
 
+// Whether the device may have waited for the generator: to send what fills a batch, which a gap
+// delayed, or to empty a full ring.
+static inline bool was_waited_for(const struct measurement *m, const struct in_flight_entry *entry)
+{
+	return (m->device_holds && entry->sent_tsc < m->void_sent_tsc) ||
+	       entry->sent_tsc < m->gaps->full_ring_tsc;
+}
+
 // A gap that ended before the arrival window began was over while the packet was still in the
-// device: it cannot have changed the latency, however long the flight. Unless the device waited for
-// the generator: to send what fills a batch, which a gap delayed, or to empty a full ring.
+// device: it cannot have changed the latency, however long the flight. Unless the device waited.
 static inline bool is_void_on_arrival(const struct measurement *m,
 	const struct in_flight_entry *entry, const struct received_packet *packet)
 {
 	return gap_watch_since(m->gaps, packet->received_tsc - packet->arrival_window) ||
-	       (m->device_holds && entry->sent_tsc < m->void_sent_tsc) ||
-	       entry->sent_tsc < m->gaps->full_ring_tsc;
+	       was_waited_for(m, entry);
 }
 
 static inline void conclude_matched(
@@ -249,14 +259,14 @@ static void record_odd(struct measurement *m, const struct received_packet *pack
 	};
 }
 
-// The ring may reach back further than the deadline, at slow rates by far.
+// The ring reaches back further than the deadline.
 static void conclude_late(
 	struct measurement *m, struct in_flight_entry *entry, const struct received_packet *packet)
 {
 	if (is_void_on_arrival(m, entry, packet))
 		entry->flags |= IN_FLIGHT_VOID;
 	conclude_lost(m, packet->seq, entry);
-	entry->state = IN_FLIGHT_LATE;
+	entry->state = IN_FLIGHT_LOST;
 	m->counters.late++;
 	record_odd(m, packet, NULL, PACKET_LATE);
 }
@@ -279,12 +289,43 @@ void measurement_received(struct measurement *m, const struct received_packet *p
 		m->counters.duplicates++;
 		record_odd(m, packet, entry, PACKET_DUPLICATE);
 	} else if (found == IN_FLIGHT_TOO_LATE ||
-		   (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_LATE)) {
+		   (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_LOST)) {
 		m->counters.late++;
 		record_odd(m, packet, NULL, PACKET_LATE);
 	} else {
 		m->counters.orphans++;
 		record_odd(m, packet, NULL, PACKET_ORPHAN);
+	}
+}
+
+// What stood in the port behind a gap was received before: in time, or late and void. What the
+// device may have held back because of the generator is left to the ring: should it come, it is
+// void.
+void measurement_conclude_overdue(struct measurement *m, uint64_t seen_tsc)
+{
+	uint64_t capacity = m->in_flight.mask + 1;
+
+	if (m->in_flight.next_seq - m->overdue_seq > capacity)
+		m->overdue_seq = m->in_flight.next_seq - capacity;
+	// A few at a time, the others behind the next polls: no departure is to wait for it.
+	for (int i = 0; i < OVERDUE_STEPS; i++, m->overdue_seq++) {
+		if (m->overdue_seq == m->in_flight.next_seq) {
+			// Of what is sent from now on.
+			m->overdue_tsc = seen_tsc + m->deadline_ticks;
+			return;
+		}
+		struct in_flight_entry *entry =
+			&m->in_flight.entries[m->overdue_seq & m->in_flight.mask];
+		if (entry->state != IN_FLIGHT_SENT)
+			continue;
+		if (seen_tsc <= entry->sent_tsc + m->deadline_ticks) {
+			m->overdue_tsc = entry->sent_tsc + m->deadline_ticks;
+			return;
+		}
+		if (was_waited_for(m, entry))
+			continue;
+		conclude_missing(m, m->overdue_seq, entry);
+		entry->state = IN_FLIGHT_LOST;
 	}
 }
 

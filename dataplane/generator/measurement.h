@@ -49,12 +49,14 @@ struct measurement {
 	uint64_t before_sent_tsc; // of the packet before; 0: none, or it was refused
 	uint64_t quantum_ticks; // sent later than this after due is sent_late
 	uint64_t deadline_ticks; // what comes back later than this after it was sent is lost
+	uint64_t overdue_tsc; // none is overdue before; UINT64_MAX: the ring tells soon enough
+	uint64_t overdue_seq; // what was sent before it is concluded, or left to the ring
 };
 
 struct measurement_config {
 	uint8_t direction;
 	uint32_t n_flows;
-	uint64_t in_flight_capacity;
+	struct in_flight_size in_flight;
 	bool has_warm_up;
 	uint64_t quantum_ticks;
 	uint64_t deadline_ticks;
@@ -99,6 +101,18 @@ struct received_packet {
 
 // Hot path: a frame with our magic arrived.
 void measurement_received(struct measurement *measurement, const struct received_packet *packet);
+
+// Hot path, out of line because it is rare: see measurement_seen.
+void measurement_conclude_overdue(struct measurement *measurement, uint64_t seen_tsc);
+
+// Hot path, after each poll: all that came to the port before seen_tsc was received. What should
+// have by then is lost. At high rates the ring tells it within a few deadlines, and nothing but
+// this comparison is done: all that is sent would be looked at once more, when it is in no cache.
+static inline void measurement_seen(struct measurement *measurement, uint64_t seen_tsc)
+{
+	if (__builtin_expect(seen_tsc > measurement->overdue_tsc, 0))
+		measurement_conclude_overdue(measurement, seen_tsc);
+}
 
 // After the run, in which packets were received until end_tsc: what is still in flight is lost, and
 // void where its deadline had not passed: nobody waited for it.

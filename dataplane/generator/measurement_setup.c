@@ -37,13 +37,14 @@ int measurement_init(struct measurement *m, const struct measurement_config *con
 		.n_flows = config->n_flows,
 		.quantum_ticks = config->quantum_ticks,
 		.deadline_ticks = config->deadline_ticks,
+		.overdue_tsc = config->in_flight.is_slow ? 0 : UINT64_MAX,
 	};
 	m->flows = calloc(config->n_flows, sizeof(*m->flows));
 	if (m->flows == NULL)
 		goto fail;
 	for (uint32_t flow = 0; flow < config->n_flows; flow++)
 		m->flows[flow].next_expected = flow;
-	err = in_flight_init(&m->in_flight, config->in_flight_capacity);
+	err = in_flight_init(&m->in_flight, config->in_flight.capacity);
 	if (err < 0)
 		goto fail;
 	err = take_histograms(m, config);

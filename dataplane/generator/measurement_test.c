@@ -305,14 +305,14 @@ static void test_what_nobody_waited_for_is_lost_and_void(void **state)
 
 static void test_capacity_holds_the_most_of_a_deadline_within_limits(void **state)
 {
-	assert_int_equal(in_flight_capacity(10, 1, 1000000000), IN_FLIGHT_MIN_CAPACITY);
-	assert_int_equal(in_flight_capacity(50e3, 1, 1000000000), 131072);
-	assert_int_equal(in_flight_capacity(100e3, 1, 1000000000), 262144);
-	assert_int_equal(in_flight_capacity(4e3, 8192, 10000000), 16384);
-	assert_int_equal(in_flight_capacity(13e6, 1, 1000000000), IN_FLIGHT_MAX_CAPACITY);
+	assert_int_equal(in_flight_size(10, 1, 1000000000).capacity, IN_FLIGHT_MIN_CAPACITY);
+	assert_int_equal(in_flight_size(50e3, 1, 1000000000).capacity, 131072);
+	assert_int_equal(in_flight_size(100e3, 1, 1000000000).capacity, 262144);
+	assert_int_equal(in_flight_size(4e3, 8192, 10000000).capacity, 16384);
+	assert_int_equal(in_flight_size(13e6, 1, 1000000000).capacity, IN_FLIGHT_MAX_CAPACITY);
 	// So long taut-trace waits for a loss (hold_ns of late_packets.c).
 	for (double rate_pps = 820; rate_pps < 4e6; rate_pps *= 1.09)
-		assert_true(in_flight_capacity(rate_pps, 1, 1000000000) <= 5 * rate_pps);
+		assert_true(in_flight_size(rate_pps, 1, 1000000000).capacity <= 5 * rate_pps);
 }
 
 static void test_what_others_sent_before_is_neither_counted_nor_recorded(void **state)

@@ -36,7 +36,7 @@ static inline struct measurement *start_before_it_begins(
 		.path = path, .kind = RECORD_PACKET, .ring_bytes = ring_bytes, .core = -1};
 	struct measurement_config config = {
 		.n_flows = 2,
-		.in_flight_capacity = CAPACITY,
+		.in_flight = {.capacity = CAPACITY, .is_slow = true},
 		.has_warm_up = true,
 		.quantum_ticks = QUANTUM,
 		.deadline_ticks = DEADLINE,

@@ -54,5 +54,8 @@ uint32_t receiver_run(struct receiver *receiver, uint64_t before_tsc)
 	}
 	if (!arrivals_polled(&receiver->arrivals, before_tsc, n, RECEIVER_BURST))
 		receiver->waiting = none_waiting;
+	// Each direction it takes packets of, for most ports the same one twice.
+	for (int i = 0; i < 2; i++)
+		measurement_seen(receiver->of[i], receiver->arrivals.since_tsc);
 	return n;
 }

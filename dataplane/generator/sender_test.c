@@ -63,7 +63,7 @@ static void set_up(void)
 	const struct gap_log_config log = {.threshold_ticks = THRESHOLD};
 	const struct measurement_config config = {
 		.n_flows = 1,
-		.in_flight_capacity = 1024,
+		.in_flight.capacity = 1024,
 		.quantum_ticks = QUANTUM,
 		.deadline_ticks = UINT64_MAX / 2,
 		.mode = RECORD_MODE_NONE,

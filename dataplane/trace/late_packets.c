@@ -17,9 +17,8 @@ enum {
 };
 // Everything of the first seconds is kept: a fair sample of what interrupts cost on this host.
 static const uint64_t learn_ns = UINT64_C(2) * NS_PER_S;
-// A generator calls a packet lost when its ring of what is in flight comes round: two to four
-// deadlines of 1 s, and what a train adds (in_flight_capacity). Where it takes longer, that is seen
-// with the first one.
+// A generator calls a packet lost within four deadlines of 1 s after it was sent (in_flight_size).
+// Where it takes longer, that is seen with the first one.
 static const uint64_t hold_ns = UINT64_C(5) * NS_PER_S;
 
 // None of these is a packet that was sent by this run and came for the first time.
