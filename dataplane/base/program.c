@@ -22,6 +22,7 @@ void program_start(const char *name, enum log_level level)
 {
 	log_start(name, level);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 void program_catch_signals(void)

@@ -18,7 +18,8 @@ enum exit_status {
 };
 
 // Call it first in main. name must outlive the process. From here on, a write beyond the file size
-// limit fails with EFBIG instead of ending the process.
+// limit fails with EFBIG, and one to a pipe that nobody reads with EPIPE, instead of ending the
+// process: files are still written.
 void program_start(const char *name, enum log_level level);
 
 // SIGINT and SIGTERM that came since program_catch_signals. Only their handler writes it.

@@ -211,6 +211,33 @@ static void output_that_failed_before_is_given_no_reason(void **state)
 	assert_non_null(strstr(text, "standard output: not all of it was written"));
 }
 
+// As behind `| tee` that Ctrl-C has ended: files are written after what is printed.
+static int print_to_nobody(void)
+{
+	int ends[2];
+
+	signal(SIGPIPE, SIG_DFL);
+	program_start("test", LOG_LEVEL_ERROR);
+	if (freopen("/dev/null", "w", stderr) == NULL || pipe(ends) < 0 || close(ends[0]) < 0 ||
+		dup2(ends[1], STDOUT_FILENO) < 0)
+		return 77;
+	printf("{\"format\":1}\n");
+	return (int)program_flush();
+}
+
+static void output_that_nobody_reads_is_an_error_of_the_write(void **state)
+{
+	int status;
+
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(print_to_nobody());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EXIT_FAILED);
+}
+
 static void what_has_no_room_is_the_callers_to_mend(void **state)
 {
 	log_start("test", LOG_LEVEL_ERROR);
@@ -231,6 +258,7 @@ int main(void)
 		cmocka_unit_test(an_unstable_clock_is_refused_unless_accepted),
 		cmocka_unit_test(output_that_is_not_written_is_a_failure),
 		cmocka_unit_test(output_that_failed_before_is_given_no_reason),
+		cmocka_unit_test(output_that_nobody_reads_is_an_error_of_the_write),
 		cmocka_unit_test(what_has_no_room_is_the_callers_to_mend),
 	};
 
