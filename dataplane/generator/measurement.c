@@ -240,7 +240,7 @@ static inline void conclude_matched(
 
 // One more record for a packet that has its own already, or is not ours.
 static void record_odd(struct measurement *m, const struct received_packet *packet,
-	const struct in_flight_entry *entry, uint16_t flags)
+	uint64_t due_tsc, uint64_t sent_tsc, uint16_t flags)
 {
 	struct packet_record *record = record_slot(m, flags, 0);
 
@@ -248,8 +248,8 @@ static void record_odd(struct measurement *m, const struct received_packet *pack
 		return;
 	*record = (struct packet_record){
 		.seq = packet->seq,
-		.due_tsc = entry != NULL ? entry->due_tsc : packet->due_tsc,
-		.sent_tsc = entry != NULL ? entry->sent_tsc : 0,
+		.due_tsc = due_tsc,
+		.sent_tsc = sent_tsc,
 		.received_tsc = packet->received_tsc,
 		.arrival_window = packet->arrival_window,
 		.flow = packet->flow,
@@ -268,7 +268,7 @@ static void conclude_late(
 	conclude_lost(m, packet->seq, entry);
 	entry->state = IN_FLIGHT_LOST;
 	m->counters.late++;
-	record_odd(m, packet, NULL, PACKET_LATE);
+	record_odd(m, packet, packet->due_tsc, 0, PACKET_LATE);
 }
 
 void measurement_received(struct measurement *m, const struct received_packet *packet)
@@ -287,14 +287,15 @@ void measurement_received(struct measurement *m, const struct received_packet *p
 			conclude_late(m, entry, packet);
 	} else if (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_RECEIVED) {
 		m->counters.duplicates++;
-		record_odd(m, packet, entry, PACKET_DUPLICATE);
+		record_odd(m, packet, entry->due_tsc, entry->sent_tsc, PACKET_DUPLICATE);
 	} else if (found == IN_FLIGHT_TOO_LATE ||
 		   (found == IN_FLIGHT_FOUND && entry->state == IN_FLIGHT_LOST)) {
 		m->counters.late++;
-		record_odd(m, packet, NULL, PACKET_LATE);
+		record_odd(m, packet, packet->due_tsc, 0, PACKET_LATE);
 	} else {
 		m->counters.orphans++;
-		record_odd(m, packet, NULL, PACKET_ORPHAN);
+		// When its frame says it was due is a time of another run, or damaged.
+		record_odd(m, packet, 0, 0, PACKET_ORPHAN);
 	}
 }
 

@@ -110,14 +110,19 @@ static void test_duplicates_orphans_and_strangers_are_told_apart(void **state)
 	receive(m, 0, 300);
 	receive(m, 0, 400);
 	receive(m, 7, 300);
-	measurement_received(m, &(struct received_packet){.seq = 0, .is_ours = false});
+	// Of another run: when it was due is told by that one's epoch.
+	measurement_received(m, &(struct received_packet){.due_tsc = 7, .received_tsc = 9});
 
 	assert_int_equal(m->counters.matched, 1);
 	assert_int_equal(m->counters.duplicates, 1);
 	assert_int_equal(m->counters.orphans, 2);
 	assert_int_equal(finish(m, records, 4), 4);
 	assert_int_equal(records[1].flags, PACKET_DUPLICATE);
-	assert_int_equal(records[2].flags, PACKET_ORPHAN);
+	for (int i = 2; i < 4; i++) {
+		assert_int_equal(records[i].flags, PACKET_ORPHAN);
+		assert_int_equal(records[i].due_tsc, 0);
+	}
+	assert_int_equal(records[3].received_tsc, 9);
 }
 
 static void test_a_duplicate_was_due_when_its_packet_was(void **state)

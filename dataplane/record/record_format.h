@@ -53,7 +53,8 @@ enum packet_flag {
 	PACKET_OUT_OF_SEQUENCE = 1 << 4, // RFC 4737 Type-P-Reordered
 	PACKET_HW_STAMPED = 1 << 5,
 	PACKET_COLD = 1 << 6, // due during the declared warm-up
-	PACKET_ORPHAN = 1 << 7, // received, never sent by this run: one more record, sent_tsc = 0
+	// received, never sent by this run: one more record, due_tsc = sent_tsc = 0
+	PACKET_ORPHAN = 1 << 7,
 	// Captures only (docs/matching.md): such a frame is neither sent nor received as a packet.
 	// Its record has sent_tsc (an ingress frame) or received_tsc (an egress frame), never both.
 	PACKET_AMBIGUOUS = 1 << 8,
