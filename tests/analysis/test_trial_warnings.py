@@ -72,6 +72,36 @@ def test_sums_that_do_not_come_out_are_told_and_are_not_called_right(tmp_path: P
     assert not result.variants[0].sums_reconcile
 
 
+@pytest.mark.parametrize(
+    ("deadline_ns", "n_lost", "capacity", "is_told"),
+    [
+        (10_000_000_000, 9, 1 << 10, True),
+        (10_000_000_000, 0, 1 << 10, False),
+        (500_000_000, 9, 1 << 9, False),
+        (10**12, 9, 1 << 17, False),  # more than was sent
+    ],
+)
+def test_a_deadline_that_is_longer_than_what_is_kept_is_told_where_packets_are_lost(
+    tmp_path: Path, deadline_ns: int, n_lost: int, capacity: int, is_told: bool
+) -> None:
+    made = replace(VARIANTS[1].trial, n_lost=n_lost)
+    run = RunDirectory(make_run(tmp_path, (replace(VARIANTS[1], trial=made),), repetitions=1))
+    [path] = tmp_path.glob("trials/*/trial.json")
+    document = json.loads(path.read_text())
+    document["generator"] |= {"achieved_pps": 1e3, "offered_pps": 1e3}
+    document["generator"]["in_flight"] = {"capacity": capacity, "deadline_ns": deadline_ns}
+    path.write_text(json.dumps(document))
+
+    [trial] = analyse_run(run).trials
+
+    told = [line for line in trial.warnings if "counts as lost" in line]
+    words = (
+        "what was not back within 1.02 s counts as lost: of 1 kpkt/s no more is kept, and the "
+        "deadline of 10 s is longer; ask for a shorter one, or a lower rate"
+    )
+    assert told == [words] * is_told
+
+
 def test_a_latency_below_zero_is_told(tmp_path: Path) -> None:
     early = MadeVariant("eager", "taut_forward", MadeTrial(base_ns=-100))
     run = RunDirectory(make_run(tmp_path, (early,), repetitions=1))

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from taut.analysis.load import share_words
+from taut.analysis.load import rate_words, share_words
+from taut.core.units import format_ns
 from taut.records.documents.generator import GapCounters, GeneratorResult
 from taut.records.documents.results import TrialFigures
 from taut.records.documents.trial import Dut
@@ -39,12 +40,29 @@ def warnings_of(figures: TrialFigures, generator: GeneratorResult, dut: Dut) -> 
             '"What taut sends"); measure it by two captures (`taut analyze`); or it answers them '
             "(ICMP), or others send there"
         )
+    short = _shorter_than_the_deadline(generator)
+    if short is not None and figures.lost:
+        found.append(short)
     if not figures.warm.matched:
         when = " after the warm-up" if figures.matched else ""
         found.append(f"no packet came back{when}")
     if dut.died is not None:
         found.append(dut.died)
     return found
+
+
+def _shorter_than_the_deadline(generator: GeneratorResult) -> str | None:
+    """Say what counts as lost where more was sent within the deadline than is kept; None: less."""
+    kept, pps = generator.in_flight, generator.achieved_pps
+    if kept is None or not pps or pps * kept.deadline_ns <= kept.capacity * 1e9:
+        return None
+    if generator.counters.get("due", 0) <= kept.capacity * max(len(generator.directions), 1):
+        return None
+    return (
+        f"what was not back within {format_ns(kept.capacity * 1e9 / pps)} counts as lost: of "
+        f"{rate_words(pps)} no more is kept, and the deadline of {format_ns(kept.deadline_ns)} "
+        "is longer; ask for a shorter one, or a lower rate"
+    )
 
 
 def _logs(generator: GeneratorResult, dut: Dut) -> Iterator[tuple[str, GapCounters | None]]:

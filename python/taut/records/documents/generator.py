@@ -85,6 +85,16 @@ class PortDrops:
 
 
 @dataclass(frozen=True)
+class InFlight:
+    """What the generator keeps of packets that are not back."""
+
+    capacity: int = 0
+    """The latest of each direction; what is not back when so many more were sent is lost."""
+    deadline_ns: int = 0
+    others: JsonObject = field(default_factory=dict, metadata=rest())
+
+
+@dataclass(frozen=True)
 class DeviceUse:
     """What the device took of its core while packets were sent, and until the last was back."""
 
@@ -182,4 +192,6 @@ class GeneratorResult:
     """None of captures, and of before it was read."""
     ports: tuple[PortDrops, ...] | None = field(default=None, metadata=LEFT_OUT)
     """By direction; None of captures, and of before it was read."""
+    in_flight: InFlight | None = field(default=None, metadata=LEFT_OUT)
+    """None of captures, which wait for no packet."""
     others: JsonObject = field(default_factory=dict, metadata=rest())
