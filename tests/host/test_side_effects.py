@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ from undone_machine import machine, machine_files, take_back, wishes
 
 CPU = "/sys/devices/system/cpu"
 POLICY = f"{CPU}/cpufreq/policy0"
+LIMITS = [f"{POLICY}/scaling_max_freq", f"{POLICY}/scaling_min_freq"]
+SPEED = f"{POLICY}/scaling_setspeed"
+RATE_LIMIT = f"{CPU}/cpufreq/schedutil/rate_limit_us"
 LINK = "/sys/class/net/eth0/device/link"
 SUBSTATES = ("l1_1_aspm", "l1_1_pcipm", "l1_2_pcipm")
 NODE = "/sys/devices/system/node/node{}/hugepages/hugepages-2048kB/nr_hugepages"
@@ -32,7 +36,9 @@ FILES = dict.fromkeys(
         NODE.format(0),
         NODE.format(1),
         f"{POLICY}/scaling_governor",
-        f"{POLICY}/scaling_max_freq",
+        *LIMITS,
+        SPEED,
+        RATE_LIMIT,
         f"{LINK}/l0s_aspm",
         f"{LINK}/l1_aspm",
         f"{LINK}/l1_1_aspm",
@@ -71,10 +77,12 @@ FILES = dict.fromkeys(
             FileSetting("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"),
             [NODE.format(0), NODE.format(1)],
         ),
-        (FileSetting(f"{POLICY}/scaling_governor"), [f"{POLICY}/scaling_max_freq"]),
+        (FileSetting(f"{POLICY}/scaling_governor"), [*LIMITS, RATE_LIMIT, SPEED]),
+        (FileSetting(f"{POLICY}/scaling_min_freq"), [SPEED]),
+        (FileSetting(f"{CPU}/cpufreq/boost"), [f"{POLICY}/scaling_max_freq", SPEED]),
         (
             FileSetting(f"{CPU}/intel_pstate/status"),
-            [f"{POLICY}/scaling_governor", f"{POLICY}/scaling_max_freq"],
+            [f"{POLICY}/scaling_governor", *LIMITS, RATE_LIMIT, SPEED],
         ),
         (
             FileSetting(f"{LINK}/l1_aspm"),
@@ -133,3 +141,66 @@ def test_substates_that_a_link_lost_with_l1_come_back(tmp_path: Path) -> None:
 
     assert take_back(host, Aspm(host)).is_good
     assert machine_files(tmp_path) == before
+
+
+class Cpufreq(TreeWriter):
+    """As the governors: userspace begins with the frequency there is, schedutil with its default.
+
+    A lowest frequency lifts what userspace asks for, which comes back with the old one.
+    """
+
+    def write_file(self, path: str, text: str) -> None:
+        governor = self.host.read(f"{POLICY}/scaling_governor")
+        if path == SPEED and governor != "userspace":
+            raise OSError(errno.EINVAL, "Invalid argument")
+        super().write_file(path, text)
+        root = self.host.root
+        if path == f"{POLICY}/scaling_governor":
+            at_once = "3500000\n" if text == "userspace\n" else "<unsupported>\n"
+            put(root, SPEED, at_once)
+            (root / RATE_LIMIT.lstrip("/")).unlink(missing_ok=True)
+            if text == "schedutil\n":
+                put(root, RATE_LIMIT, "1000\n")
+        if path == f"{POLICY}/scaling_min_freq" and text == "3500000\n" and governor == "userspace":
+            put(root, SPEED, text)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"scaling_governor": "userspace\n", "scaling_setspeed": "2000000\n"},
+        {"scaling_governor": "schedutil\n", "scaling_setspeed": "<unsupported>\n"},
+    ],
+)
+def test_a_governor_comes_back_with_its_frequency_or_its_tunables(
+    tmp_path: Path, found: dict[str, str], *, at_once: bool
+) -> None:
+    host, _ = machine(tmp_path)
+    limits = {"scaling_min_freq": "800000\n", "scaling_max_freq": "3500000\n"}
+    for name, text in (found | limits).items():
+        put(tmp_path, f"{POLICY}/{name}", text)
+    if found["scaling_governor"] == "schedutil\n":
+        put(tmp_path, RATE_LIMIT, "500\n")
+    before = machine_files(tmp_path)
+    lowest = Change(FileSetting(f"{POLICY}/scaling_min_freq", "number"), "3500000")
+    governor = Change(FileSetting(f"{POLICY}/scaling_governor"), "performance")
+
+    for changes in [(governor, lowest)] if at_once else [(lowest,), (governor,)]:
+        assert apply_changes(host, Cpufreq(host), wishes(*changes)).is_good
+    assert host.read(SPEED) == "<unsupported>"
+
+    assert take_back(host, Cpufreq(host)).is_good
+    assert machine_files(tmp_path) == before
+
+
+def test_a_frequency_that_somebody_else_asked_for_since_is_a_strangers(tmp_path: Path) -> None:
+    host, _ = machine(tmp_path)
+    put(tmp_path, f"{POLICY}/scaling_governor", "userspace\n")
+    put(tmp_path, SPEED, "2000000\n")
+    governor = Change(FileSetting(f"{POLICY}/scaling_governor"), "performance")
+    apply_changes(host, Cpufreq(host), wishes(governor))
+
+    Cpufreq(host).write_file(f"{POLICY}/scaling_governor", "userspace\n")
+
+    assert [each.setting.name for each in take_back(host, Cpufreq(host)).strangers] == [SPEED]

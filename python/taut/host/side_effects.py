@@ -15,6 +15,13 @@ from taut.host.settings.placed_folder import PlacedFolder
 from taut.host.settings.thread_affinity import ThreadAffinity
 
 _CPU = "/sys/devices/system/cpu"
+_POLICIES = f"{_CPU}/cpufreq/policy*"
+_POLICY = rf"({_CPU}/cpufreq/policy\d+|{_CPU}/cpu\d+/cpufreq)"
+# The kernel frees those of a governor, of a policy or of all, with the last policy that leaves it.
+_TUNABLES = ("ondemand/*", "conservative/*", "schedutil/*")
+# Of the governor userspace; there under each other, too.
+_SPEED = "scaling_setspeed"
+_NO_SPEED = "<unsupported>"
 _CORES_GO = rf"{_CPU}/(?:smt/control|cpu\d+/online)"
 _QUEUE_FILES = ("rx-*/rps_cpus", "rx-*/rps_flow_cnt", "tx-*/xps_cpus", "tx-*/xps_rxqs")
 
@@ -59,19 +66,30 @@ RULES = (
     Rule(
         rf"{_CPU}/(?:intel_pstate|amd_pstate)/status",
         [
-            f"{_CPU}/cpufreq/policy*/scaling_governor",
-            f"{_CPU}/cpufreq/policy*/energy_performance_preference",
-            f"{_CPU}/cpufreq/policy*/scaling_max_freq",
-            f"{_CPU}/cpufreq/policy*/scaling_min_freq",
+            f"{_POLICIES}/scaling_governor",
+            f"{_POLICIES}/energy_performance_preference",
+            f"{_POLICIES}/scaling_max_freq",
+            f"{_POLICIES}/scaling_min_freq",
+            *(f"{_CPU}/cpufreq/{name}" for name in _TUNABLES),
+            *(f"{_POLICIES}/{name}" for name in (*_TUNABLES, _SPEED)),
         ],
     ),
+    # drivers/cpufreq/cpufreq_userspace.c: it begins with the frequency there is.
     Rule(
-        rf"({_CPU}/cpufreq/policy\d+|{_CPU}/cpu\d+/cpufreq)/scaling_governor",
-        ["{1}/energy_performance_preference", "{1}/scaling_max_freq", "{1}/scaling_min_freq"],
+        rf"{_POLICY}/scaling_governor",
+        [
+            "{1}/energy_performance_preference",
+            "{1}/scaling_max_freq",
+            "{1}/scaling_min_freq",
+            *(f"{_CPU}/cpufreq/{name}" for name in _TUNABLES),
+            *(f"{{1}}/{name}" for name in (*_TUNABLES, _SPEED)),
+        ],
     ),
+    # The limits hold for what is read there.
+    Rule(rf"{_POLICY}/scaling_(?:max|min)_freq", [f"{{1}}/{_SPEED}"]),
     Rule(
         rf"{_CPU}/(?:intel_pstate/no_turbo|cpufreq/boost)",
-        [f"{_CPU}/cpufreq/policy*/scaling_max_freq"],
+        [f"{_POLICIES}/scaling_max_freq", f"{_POLICIES}/{_SPEED}"],
     ),
     # drivers/pci/pcie/aspm.c: L1 takes its substates with it, and comes back with any of them.
     Rule(r"(/.*/link)/l1(?:_\d)?_(?:aspm|pcipm)", ["{1}/l1_*"]),
@@ -120,7 +138,7 @@ def _of_file(host: Host, setting: Setting) -> list[Setting]:
             patterns = [
                 other.replace("{1}", match[1] if match.re.groups else "") for other in rule.others
             ]
-            found = [path for pattern in patterns for path in _existing(host, pattern)]
+            found = [path for pattern in patterns for path in _with_value(host, pattern)]
             moved = _interrupts(host) if rule.interrupts else []
             return [*(FileSetting(path) for path in found if path != setting.path), *moved]
     return []
@@ -158,6 +176,10 @@ def _of_placed_file(host: Host, setting: Setting) -> list[Setting]:
 
 def _interrupts(host: Host) -> list[IrqPlacement]:
     return [IrqPlacement(int(name)) for name in host.names("/proc/irq") if name.isdigit()]
+
+
+def _with_value(host: Host, pattern: str) -> list[str]:
+    return [path for path in _existing(host, pattern) if host.read(path) != _NO_SPEED]
 
 
 def _existing(host: Host, pattern: str) -> list[str]:
