@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from boot_wishes import CONTEXT, WISHES
+from taut.core.errors import InputError
 from taut.host.boot.item import UnitState
 from taut.host.boot.systemd import (
     MODPROBE,
@@ -106,17 +107,28 @@ def test_fragments_without_items_are_left_out() -> None:
     assert set(systemd_files([], CONTEXT)) == {APPLY, TARGET}
 
 
+@pytest.mark.parametrize("mark", ['"', "'", "\\", "\n"])
+def test_a_path_that_systemd_refuses_is_refused_before(mark: str) -> None:
+    with pytest.raises(InputError, match="systemd starts no program with a quote"):
+        systemd_files(WISHES, replace(CONTEXT, program=f"/opt/a{mark}b/taut"))
+
+
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["bin", "my code", "100%nix", "$HOME ${x}=y"])
+def test_systemd_finds_nothing_wrong_with_the_units(tmp_path: Path, folder: str) -> None:
+    program, units = tmp_path / folder / "taut", tmp_path / "units"
+    for made in (program.parent, units):
+        made.mkdir()
+    shutil.copy("/bin/true", program)
     files = systemd_files(
         [BootWish(UnitState("chrony.service", is_enabled=True), "time")],
-        replace(HOLDING, program="/bin/true"),
+        replace(HOLDING, program=str(program)),
     )
     for path in (HOLD, APPLY):
-        (tmp_path / Path(path).name).write_text(files[path])
+        (units / Path(path).name).write_text(files[path])
 
     ended = subprocess.run(
-        ["systemd-analyze", "verify", *map(str, tmp_path.iterdir())],
+        ["systemd-analyze", "verify", *map(str, units.iterdir())],
         capture_output=True,
         text=True,
         check=False,

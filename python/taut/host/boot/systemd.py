@@ -4,9 +4,11 @@ Everything is a file, so taking it back is removing files. Units are neither ena
 which would leave links: drop-ins of multi-user.target start them, or a condition holds them back.
 """
 
+import re
 from collections.abc import Sequence
 
 from taut.core.cpus import format_cpu_list
+from taut.core.errors import InputError
 from taut.host.boot.context import BootContext
 from taut.host.boot.item import ModuleOption, Sysctl, SysfsValue, UnitState
 from taut.host.boot.wish import BootWish, one_line, wishes_of
@@ -54,7 +56,7 @@ ConditionPathExists=!/
 
 
 def systemd_files(wishes: Sequence[BootWish], context: BootContext) -> dict[str, str]:
-    """Give everything but the kernel parameters."""
+    """Give everything but the kernel parameters; InputError: systemd cannot start this taut."""
     files = {f"{_UNITS}/{APPLY_UNIT}": _unit(_APPLY, context)}
     started = [APPLY_UNIT]
     if context.hold_us is not None:
@@ -101,7 +103,7 @@ def _unit(text: str, context: BootContext) -> str:
     # A unit must run somewhere even where nothing is said of the cores.
     housekeeping = format_cpu_list(context.housekeeping or context.online)
     filled = text.format(
-        program=context.program,
+        program=_executable(context.program),
         hold=HOLD_UNIT,
         hold_us=context.hold_us,
         role=context.role,
@@ -112,6 +114,17 @@ def _unit(text: str, context: BootContext) -> str:
         housekeeping=housekeeping,
     )
     return f"{filled}\n[Install]\nWantedBy=multi-user.target\n"
+
+
+def _executable(path: str) -> str:
+    """Give it as ExecStart wants its first word, in which a dollar stands for itself."""
+    if re.search(r"""["'\\\x00-\x1f\x7f]""", path):
+        raise InputError(
+            f"{path!r}: systemd starts no program with a quote, a backslash or a control character "
+            "in its path; move taut, or choose --form without systemd"
+        )
+    word = path.replace("%", "%%")
+    return f'"{word}"' if " " in word else word
 
 
 def _lines(pairs: Sequence[tuple[str, str]]) -> str:
