@@ -50,6 +50,41 @@ def test_each_driver_that_a_port_opens_is_depended_on() -> None:
     assert {PACKAGE_OF_DRIVER[name] for name in opened} <= DEPENDS
 
 
+def removal(script: str, step: str, root: Path) -> str:
+    """What a script of the package says, on a machine that has nothing compiled."""
+    (root / "bin").mkdir()
+    (root / "bin/py3clean").symlink_to("/bin/true")
+    return subprocess.run(
+        ["sh", ROOT / f"debian/taut.{script}", step],
+        env={"PATH": f"{root}/bin:{os.environ['PATH']}", "DPKG_ROOT": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+@pytest.mark.parametrize(
+    ("step", "name", "is_told"),
+    [
+        ("remove", "journal", True),
+        ("remove", "journal.undone-1", False),
+        ("remove", "journal.corrupt-1", False),
+        ("upgrade", "journal", False),
+    ],
+)
+def test_a_removal_says_what_puts_a_changed_host_back(
+    tmp_path: Path, step: str, name: str, *, is_told: bool
+) -> None:
+    journal = Journal(Host(tmp_path))
+    journal.folder.mkdir(parents=True)
+    journal.path.with_name(name).touch()
+
+    said = removal("prerm", step, tmp_path)
+
+    assert ("install taut again and call `taut host undo`" in said) == is_told
+    assert said.count("\n") == is_told
+
+
 @pytest.mark.parametrize(
     ("put_away", "is_changed", "is_kept"),
     [
@@ -70,16 +105,11 @@ def test_a_purge_keeps_journals_only_where_something_is_still_changed(
     if is_changed:
         journal.path.touch()
 
-    said = subprocess.run(
-        ["sh", ROOT / "debian/taut.postrm", "purge"],
-        env={**os.environ, "DPKG_ROOT": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    said = removal("postrm", "purge", tmp_path)
 
     assert (tmp_path / "var/lib/taut").exists() == ("kept" in said) == is_kept
-    left = [path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file()]
+    assert ("install taut again and call `taut host undo`" in said) == is_changed
+    left = [path.name.partition("-")[0] for path in (tmp_path / "var").rglob("*") if path.is_file()]
     assert left == ([] if not is_kept else ["journal"] if is_changed else ["journal.corrupt"])
     assert (tmp_path / "var/lib").exists()
 
