@@ -18,6 +18,8 @@
 # mirrors, proxies and certificates this machine is set to.
 set -eu
 cd "$(dirname "$0")/.."
+# What root makes is for everybody, whatever the mask of a hardened host.
+umask 022
 
 # libdpdk-dev: headers and libraries; dpdk-dev: testpmd; dpdk-doc: the source of l2fwd.
 packages="build-essential meson ninja-build pkg-config libdpdk-dev dpdk-dev dpdk-doc

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -57,6 +58,38 @@ def test_services_that_were_there_before_stay_as_they_are(
     )
 
     assert set(told.read_text().split()) == disabled
+
+
+@pytest.mark.parametrize(
+    ("script", "made"), [("build", "made/taut-clock"), ("make_bin", "bin/taut")]
+)
+def test_what_root_builds_is_for_everybody(tmp_path: Path, script: str, made: str) -> None:
+    """Where root's own files are for root alone: a hardened host."""
+    (tmp_path / "devtools").mkdir()
+    shutil.copy(ROOT / "devtools" / script, tmp_path / "devtools")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, text in {
+        "meson": 'mkdir "$2" && touch "$2/build.ninja"',
+        "ninja": 'touch "$2/taut-clock" && chmod +x "$2/taut-clock"',
+    }.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (programs / name).chmod(0o755)
+
+    subprocess.run(
+        [tmp_path / "devtools" / script, "made"],
+        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        umask=0o077,
+        capture_output=True,
+        check=True,
+    )
+
+    for path in (tmp_path / made, (tmp_path / made).parent):
+        assert path.stat().st_mode & 0o777 == 0o755
+
+
+def test_what_root_sets_up_is_for_everybody() -> None:
+    assert "\numask 022\n" in SETUP
 
 
 def test_clean_removes_every_folder_that_something_builds_in() -> None:
