@@ -70,6 +70,13 @@ def test_what_a_page_tells_to_type_is_understood(line: str) -> None:
     parsed(line)
 
 
+def test_a_folder_for_a_container_gets_a_label_and_is_nobodys_home() -> None:
+    """Without one SELinux keeps the container out; with one, all else out of a home."""
+    mounted = re.findall(r'podman run .*-v "(.*?)"', (ROOT / "docs/install.md").read_text())
+
+    assert mounted == ["$PWD/runs:/root:Z"]
+
+
 @pytest.mark.parametrize("line", [line for line in typed() if "trim examples/" in line])
 def test_an_experiment_that_a_page_tells_to_trim_can_be(line: str) -> None:
     asked = parsed(line).params
