@@ -20,6 +20,8 @@ CPU = "/sys/devices/system/cpu"
 POLICY = f"{CPU}/cpufreq/policy0"
 LIMITS = [f"{POLICY}/scaling_max_freq", f"{POLICY}/scaling_min_freq"]
 SPEED = f"{POLICY}/scaling_setspeed"
+BOOST = f"{POLICY}/boost"
+SHARES = [f"{CPU}/intel_pstate/{name}_perf_pct" for name in ("max", "min")]
 RATE_LIMIT = f"{CPU}/cpufreq/schedutil/rate_limit_us"
 LINK = "/sys/class/net/eth0/device/link"
 SUBSTATES = ("l1_1_aspm", "l1_1_pcipm", "l1_2_pcipm")
@@ -39,6 +41,8 @@ FILES = dict.fromkeys(
         *LIMITS,
         SPEED,
         RATE_LIMIT,
+        *SHARES,
+        BOOST,
         f"{LINK}/l0s_aspm",
         f"{LINK}/l1_aspm",
         f"{LINK}/l1_1_aspm",
@@ -79,10 +83,10 @@ FILES = dict.fromkeys(
         ),
         (FileSetting(f"{POLICY}/scaling_governor"), [*LIMITS, RATE_LIMIT, SPEED]),
         (FileSetting(f"{POLICY}/scaling_min_freq"), [SPEED]),
-        (FileSetting(f"{CPU}/cpufreq/boost"), [f"{POLICY}/scaling_max_freq", SPEED]),
+        (FileSetting(f"{CPU}/cpufreq/boost"), [SHARES[1], BOOST, *LIMITS, SPEED]),
         (
             FileSetting(f"{CPU}/intel_pstate/status"),
-            [f"{POLICY}/scaling_governor", *LIMITS, RATE_LIMIT, SPEED],
+            [*SHARES, BOOST, f"{POLICY}/scaling_governor", *LIMITS, RATE_LIMIT, SPEED],
         ),
         (
             FileSetting(f"{LINK}/l1_aspm"),
@@ -204,3 +208,35 @@ def test_a_frequency_that_somebody_else_asked_for_since_is_a_strangers(tmp_path:
     Cpufreq(host).write_file(f"{POLICY}/scaling_governor", "userspace\n")
 
     assert [each.setting.name for each in take_back(host, Cpufreq(host)).strangers] == [SPEED]
+
+
+class Pstate(TreeWriter):
+    """As intel_pstate: without turbo the lowest share is 70 % at most, and another mode forgets."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        if path.endswith("/no_turbo") and text == "1\n":
+            put(self.host.root, SHARES[1], "70\n")
+        if path.endswith("/status"):
+            for name, default in {"no_turbo": "0\n", "min_perf_pct": "22\n"}.items():
+                put(self.host.root, f"{CPU}/intel_pstate/{name}", default)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "no_turbo"), [("no_turbo", "1", "0\n"), ("status", "active", "1\n")]
+)
+def test_the_lowest_share_and_turbo_come_back(
+    tmp_path: Path, name: str, wanted: str, no_turbo: str
+) -> None:
+    host, _ = machine(tmp_path)
+    put(tmp_path, SHARES[1], "100\n")
+    put(tmp_path, f"{CPU}/intel_pstate/no_turbo", no_turbo)
+    put(tmp_path, f"{CPU}/intel_pstate/status", "passive\n")
+    before = machine_files(tmp_path)
+    change = Change(FileSetting(f"{CPU}/intel_pstate/{name}"), wanted)
+
+    assert apply_changes(host, Pstate(host), wishes(change)).is_good
+    assert host.read(SHARES[1]) in ("70", "22")
+
+    assert take_back(host, Pstate(host)).is_good
+    assert machine_files(tmp_path) == before

@@ -66,6 +66,11 @@ RULES = (
     Rule(
         rf"{_CPU}/(?:intel_pstate|amd_pstate)/status",
         [
+            f"{_CPU}/intel_pstate/no_turbo",
+            f"{_CPU}/intel_pstate/max_perf_pct",
+            f"{_CPU}/intel_pstate/min_perf_pct",
+            f"{_CPU}/cpufreq/boost",
+            f"{_POLICIES}/boost",
             f"{_POLICIES}/scaling_governor",
             f"{_POLICIES}/energy_performance_preference",
             f"{_POLICIES}/scaling_max_freq",
@@ -87,9 +92,17 @@ RULES = (
     ),
     # The limits hold for what is read there.
     Rule(rf"{_POLICY}/scaling_(?:max|min)_freq", [f"{{1}}/{_SPEED}"]),
+    # drivers/cpufreq/intel_pstate.c: without turbo the lowest share is at most what is left;
+    # cpufreq.c: the boost of all becomes that of each.
     Rule(
         rf"{_CPU}/(?:intel_pstate/no_turbo|cpufreq/boost)",
-        [f"{_POLICIES}/scaling_max_freq", f"{_POLICIES}/{_SPEED}"],
+        [
+            f"{_CPU}/intel_pstate/min_perf_pct",
+            f"{_POLICIES}/boost",
+            f"{_POLICIES}/scaling_max_freq",
+            f"{_POLICIES}/scaling_min_freq",
+            f"{_POLICIES}/{_SPEED}",
+        ],
     ),
     # drivers/pci/pcie/aspm.c: L1 takes its substates with it, and comes back with any of them.
     Rule(r"(/.*/link)/l1(?:_\d)?_(?:aspm|pcipm)", ["{1}/l1_*"]),
