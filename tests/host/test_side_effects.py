@@ -22,6 +22,7 @@ LIMITS = [f"{POLICY}/scaling_max_freq", f"{POLICY}/scaling_min_freq"]
 SPEED = f"{POLICY}/scaling_setspeed"
 BOOST = f"{POLICY}/boost"
 SHARES = [f"{CPU}/intel_pstate/{name}_perf_pct" for name in ("max", "min")]
+GROUPS = [f"/sys/fs/resctrl/{name}cpus" for name in ("db/", "mon_groups/a/", "db/mon_groups/b/")]
 RATE_LIMIT = f"{CPU}/cpufreq/schedutil/rate_limit_us"
 LINK = "/sys/class/net/eth0/device/link"
 SUBSTATES = ("l1_1_aspm", "l1_1_pcipm", "l1_2_pcipm")
@@ -43,6 +44,9 @@ FILES = dict.fromkeys(
         RATE_LIMIT,
         *SHARES,
         BOOST,
+        f"{CPU}/cpu2/online",
+        f"{CPU}/cpu3/online",
+        *GROUPS,
         f"{LINK}/l0s_aspm",
         f"{LINK}/l1_aspm",
         f"{LINK}/l1_1_aspm",
@@ -94,8 +98,20 @@ FILES = dict.fromkeys(
         ),
         (FileSetting(f"{LINK}/l0s_aspm"), []),
         (
+            FileSetting(f"{CPU}/cpu3/online"),
+            [*GROUPS, BOOST, SPEED, "core of interrupt 24", "core of interrupt 25"],
+        ),
+        (
             FileSetting(f"{CPU}/smt/control"),
-            ["core of interrupt 24", "core of interrupt 25"],
+            [
+                f"{CPU}/cpu2/online",
+                f"{CPU}/cpu3/online",
+                *GROUPS,
+                BOOST,
+                SPEED,
+                "core of interrupt 24",
+                "core of interrupt 25",
+            ],
         ),
         (
             EthtoolSetting("eth0", "channels", "combined"),
@@ -239,4 +255,34 @@ def test_the_lowest_share_and_turbo_come_back(
     assert host.read(SHARES[1]) in ("70", "22")
 
     assert take_back(host, Pstate(host)).is_good
+    assert machine_files(tmp_path) == before
+
+
+class Siblings(TreeWriter):
+    """As the kernel: a core that goes leaves its group, and `on` brings back each sibling."""
+
+    def write_file(self, path: str, text: str) -> None:
+        super().write_file(path, text)
+        root = self.host.root
+        if path == f"{CPU}/smt/control":
+            for core in (2, 3):
+                put(root, f"{CPU}/cpu{core}/online", "1\n" if text == "on\n" else "0\n")
+        if text in ("off\n", "0\n"):
+            put(root, GROUPS[0], "1\n")
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("smt/control", "off"), ("cpu3/online", "0")])
+def test_siblings_come_back_as_they_were(tmp_path: Path, name: str, wanted: str) -> None:
+    host, _ = machine(tmp_path)
+    put(tmp_path, f"{CPU}/smt/control", "on\n")
+    put(tmp_path, f"{CPU}/cpu2/online", "0\n")
+    put(tmp_path, f"{CPU}/cpu3/online", "1\n")
+    put(tmp_path, GROUPS[0], "9\n")
+    before = machine_files(tmp_path)
+    change = Change(FileSetting(f"{CPU}/{name}"), wanted)
+
+    assert apply_changes(host, Siblings(host), wishes(change)).is_good
+    assert host.read(GROUPS[0]) == "1"
+
+    assert take_back(host, Siblings(host)).is_good
     assert machine_files(tmp_path) == before

@@ -23,6 +23,16 @@ _TUNABLES = ("ondemand/*", "conservative/*", "schedutil/*")
 _SPEED = "scaling_setspeed"
 _NO_SPEED = "<unsupported>"
 _CORES_GO = rf"{_CPU}/(?:smt/control|cpu\d+/online)"
+# Cpusets of cgroup v1 and groups of resctrl lose a core that goes offline for good; a policy of it
+# alone begins anew when it is back, but for the governor's name.
+_LOST_WITH_CORES = (
+    "/sys/fs/cgroup/cpuset/*/cpuset.cpus",
+    "/sys/fs/cgroup/cpuset/*/*/cpuset.cpus",
+    "/sys/fs/resctrl/*/cpus",
+    "/sys/fs/resctrl/mon_groups/*/cpus",
+    "/sys/fs/resctrl/*/mon_groups/*/cpus",
+    *(f"{_POLICIES}/{name}" for name in ("boost", *_TUNABLES, _SPEED)),
+)
 _QUEUE_FILES = ("rx-*/rps_cpus", "rx-*/rps_flow_cnt", "tx-*/xps_cpus", "tx-*/xps_rxqs")
 
 
@@ -106,12 +116,10 @@ RULES = (
     ),
     # drivers/pci/pcie/aspm.c: L1 takes its substates with it, and comes back with any of them.
     Rule(r"(/.*/link)/l1(?:_\d)?_(?:aspm|pcipm)", ["{1}/l1_*"]),
-    # A core taken offline leaves masks and, with cgroup v1, cpusets for good.
-    Rule(
-        _CORES_GO,
-        ["/sys/fs/cgroup/cpuset/*/cpuset.cpus", "/sys/fs/cgroup/cpuset/*/*/cpuset.cpus"],
-        interrupts=True,
-    ),
+    # kernel/cpu.c: `on` brings back siblings that were offline one by one, too.
+    Rule(rf"{_CPU}/smt/control", [f"{_CPU}/cpu*/online", *_LOST_WITH_CORES], interrupts=True),
+    # Masks lose a core that goes offline as well.
+    Rule(_CORES_GO, _LOST_WITH_CORES, interrupts=True),
 )
 
 
@@ -192,7 +200,8 @@ def _interrupts(host: Host) -> list[IrqPlacement]:
 
 
 def _with_value(host: Host, pattern: str) -> list[str]:
-    return [path for path in _existing(host, pattern) if host.read(path) != _NO_SPEED]
+    """Leave out what has none now: a speed nobody sets, a policy whose cores are offline."""
+    return [path for path in _existing(host, pattern) if host.read(path) not in (None, _NO_SPEED)]
 
 
 def _existing(host: Host, pattern: str) -> list[str]:
