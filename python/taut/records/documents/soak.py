@@ -109,7 +109,7 @@ class Trend:
     n_rows: int
     verdict: Literal["none", "increasing", "decreasing", "too few rows"]
     p_value: float | None
-    """Of Mann-Kendall's test, corrected for rows that resemble the one before."""
+    """Of Mann-Kendall's test, the mean over models of how rows resemble those before."""
     per_hour: float | None
     """Theil and Sen's slope; ns or bytes an hour."""
     median: float | None
