@@ -6,7 +6,8 @@ import pytest
 
 from made_documents import made_result
 from taut.analysis import states
-from taut.analysis.runs import share_gone
+from taut.analysis.claims import Evidence
+from taut.analysis.runs import ratio_evidence, share_gone
 from taut.records.documents.results import WITHOUT_VOID
 
 ENOUGH = 6
@@ -118,6 +119,48 @@ def test_the_last_trial_of_all_resumed_a_day_later_is_no_pair():
 
     assert found is not None
     assert "times shorter, 95 % interval" in found.sentence
+
+
+def evidence_of(rows: list[dict[str, Any]]) -> Evidence:
+    sides = [
+        [made_result(**row) for row in rows if row["host"] == host]
+        for host in ("as found", "trimmed")
+    ]
+    found = ratio_evidence(*sides, "p50", WITHOUT_VOID)
+    assert found is not None
+    return found
+
+
+def broken_off(n: int, between: int) -> list[dict[str, Any]]:
+    """Break a run off between the trials of a pair, whose second is resumed a day later.
+
+    So are all that follow.
+    """
+    rows = started(in_turn(n), is_resumed=False)
+    last = next(i for i, row in enumerate(rows) if row["repetition"] == between)
+    for row in rows[last + 1 :]:
+        row["started_utc"] = row["started_utc"].replace("-01T", "-02T")
+    return rows
+
+
+@pytest.mark.parametrize("between", [1, 4, ENOUGH + 2])
+def test_a_pair_that_a_break_tore_apart_is_left_out(between: int) -> None:
+    """Drift of the machine in that day does not hit both."""
+    rows = broken_off(ENOUGH + 2, between)
+    others = [row for row in rows if row["repetition"] != between]
+
+    found = evidence_of(rows)
+
+    assert found.n_runs == (ENOUGH + 1, ENOUGH + 1)
+    assert found == evidence_of(others)
+
+
+def test_where_too_few_pairs_are_left_the_runs_are_two_groups() -> None:
+    rows = broken_off(ENOUGH, 3)
+    groups = [{**row, "index": None} for row in rows]
+
+    assert evidence_of(rows) == evidence_of(groups)
+    assert evidence_of(rows).n_runs == (ENOUGH, ENOUGH)
 
 
 def test_pairs_that_were_measured_later_as_a_whole_are_pairs():

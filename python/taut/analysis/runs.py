@@ -7,7 +7,8 @@ from itertools import pairwise
 from math import log
 from statistics import median
 
-from taut.analysis.claims import Evidence, compare_groups, compare_pairs
+from taut.analysis.claims import CONFIDENCE, Evidence, compare_groups, compare_pairs
+from taut.analysis.paired import least_pairs
 from taut.core.percentiles import PERCENTILES, SUPPORT, percentile_rank, share_above
 from taut.records.documents.results import WITH_VOID, Packets, TrialResult
 
@@ -76,8 +77,9 @@ def ratio_evidence(
 ) -> Evidence | None:
     """Compare a figure of two sides of one run directory, as the logarithm of second over first.
 
-    Pair by pair where the directory holds both in turn; nothing is claimed where losses differ.
-    None: a side has no run with the figure.
+    Pair by pair where the directory holds both in turn, but for pairs that a break tore apart;
+    where too few others are left for an interval, all runs are two groups. Nothing is claimed where
+    losses differ. None: a side has no run with the figure.
     """
     sides = [
         [
@@ -92,8 +94,11 @@ def ratio_evidence(
     by_repetition = [{r.repetition or 0: (r, value) for r, value in side} for side in sides]
     common = sorted(by_repetition[0].keys() & by_repetition[1].keys())
     pairs = [(by_repetition[0][number], by_repetition[1][number]) for number in common]
-    if pairs and _are_in_turn([(a, b) for (a, _), (b, _) in pairs]):
-        evidence = compare_pairs([after - before for (_, before), (_, after) in pairs])
+    whole = _whole([(a, b) for (a, _), (b, _) in pairs])
+    kept = [pair for pair, is_whole in zip(pairs, whole, strict=True) if is_whole]
+    is_enough = all(whole) or len(kept) >= least_pairs(CONFIDENCE)
+    if kept and is_enough and _are_in_turn([(a, b) for (a, _), (b, _) in kept]):
+        evidence = compare_pairs([after - before for (_, before), (_, after) in kept])
     else:
         evidence = compare_groups(*([value for _, value in side] for side in sides))
     apart = gone_apart(gone_of(first, population), gone_of(second, population), name)
@@ -114,13 +119,21 @@ def _are_in_turn(pairs: Sequence[tuple[TrialResult, TrialResult]]) -> bool:
         return (trial.started_utc or "") if is_timed else "", trial.index or 0
 
     rounds = sorted(tuple(sorted((at(a), at(b)))) for a, b in pairs)
-    return all(a[1] < b[0] for a, b in pairwise(rounds)) and not _ends_apart(rounds)
+    return all(a[1] < b[0] for a, b in pairwise(rounds))
 
 
-def _ends_apart(rounds: Sequence[tuple[tuple[str, int], ...]]) -> bool:
-    """Whether the last pair took longer than two rounds usually do: one of it was resumed."""
-    if len(rounds) < 2 or not rounds[0][0][0]:
-        return False
-    began = [[datetime.fromisoformat(at).timestamp() for at, _ in pair] for pair in rounds]
-    usual_s = median(b[0] - a[0] for a, b in pairwise(began))
-    return began[-1][1] - began[-1][0] > 2 * usual_s
+def _whole(pairs: Sequence[tuple[TrialResult, TrialResult]]) -> list[bool]:
+    """Say of each pair whether both began within two usual rounds: else one of it was resumed.
+
+    Of all pairs where results of before do not say when.
+    """
+    began = [
+        sorted(
+            datetime.fromisoformat(one.started_utc).timestamp() for one in pair if one.started_utc
+        )
+        for pair in pairs
+    ]
+    if len(pairs) < 2 or any(len(of_pair) < 2 for of_pair in began):
+        return [True] * len(pairs)
+    usual_s = median(b[0] - a[0] for a, b in pairwise(sorted(began)))
+    return [of_pair[1] - of_pair[0] <= 2 * usual_s for of_pair in began]
