@@ -120,6 +120,29 @@ def test_a_device_that_carries_all_cannot_be_overloaded_and_has_no_longest_burst
     assert document.results[0].bursts is None
 
 
+def test_without_a_bound_of_the_loopback_nothing_starts_from_the_most(go):
+    unbound = {"loopback_memif": 10.0, "eager": EAGER_PPS}
+    default = "search={min='1kpps'}"
+
+    document, _, _ = go("2544", Bench(capacity=unbound), default)
+
+    for row in rows(document):
+        assert not row.is_max_known
+        assert row.latency is not None
+        assert (row.loss, row.recovery) == (None, None)
+        assert [why for why in row.not_run if why.endswith("no bound; give --max")] == [
+            why for why in row.not_run if not why.startswith("reset")
+        ]
+    document, _, _ = go("9004", Bench(capacity=unbound), default, "name=made")
+    assert [row.bursts for row in rows(document)] == [None, None]
+
+
+def test_a_most_that_was_given_needs_no_bound_of_the_loopback(go):
+    document, _, _ = go("2544", Bench(capacity={"loopback_memif": 10.0, "eager": EAGER_PPS}))
+
+    assert all(row.is_max_known and row.loss for row in rows(document))
+
+
 def test_over_memif_there_is_no_reset_and_it_is_said_why(go):
     document, _, _ = go("2544", Bench())
 
@@ -257,6 +280,22 @@ def test_what_cannot_be_a_recipe_is_refused(change, said):
     with pytest.raises(InputError, match=said):
         parsed = parse_spec(TEXT, [change])
         spec_of(parsed, recipe_of("2544", parsed.rfc))
+
+
+CARDS = (
+    'links={pci={generator=["0000:01:00.0","0000:01:00.1"],device=["0000:02:00.0","0000:02:00.1"]}}'
+)
+OVER_CARDS = ("device.eager.link=pci", CARDS)
+
+
+@pytest.mark.parametrize("changes", [OVER_CARDS, ("floor=false",)])
+def test_without_a_loopback_the_most_must_be_given(changes):
+    parsed = parse_spec(TEXT, [*changes, "search={min='1kpps'}"])
+    with pytest.raises(InputError, match="give the medium's rate, as --max 10Gbps"):
+        spec_of(parsed, recipe_of("2544", parsed.rfc))
+
+    given = parse_spec(TEXT, [*changes, "search.max=10Gbps", "traffic.jittered.rate_layer=l1"])
+    assert spec_of(given, recipe_of("2544", given.rfc)).search.most == "10Gbps"
 
 
 def test_trials_of_a_load_that_never_will_do_are_repeated_once_only(tmp_path):

@@ -51,6 +51,12 @@ def table(document: RfcDocument, title: str) -> tuple[tuple[str, ...], ...]:
     return found[title]
 
 
+def test_a_most_that_nobody_knows_is_not_shown_and_nothing_is_a_share_of_it():
+    document = replace(made_rfc(), results=(made_row(is_max_known=False),))
+
+    assert table(document, "Throughput")[0][3:5] == ("–", "–")
+
+
 def test_throughput_has_a_row_a_size_and_says_why_there_is_none():
     assert table(made_rfc(), "Throughput") == (
         ("64 B", "400 kpkt/s", "204.8 Mbit/s", "500 kpkt/s", "80 %", ""),

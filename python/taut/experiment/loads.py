@@ -136,6 +136,24 @@ def refuse_empty_trials(spec: Spec, loads: Sequence[Load], goals: Sequence[Goal]
             )
 
 
+def is_max_given(spec: Spec) -> bool:
+    """Whether the experiment says the highest load; else it is the default of a search."""
+    return "most" in spec.search.model_fields_set
+
+
+def refuse_no_medium(spec: Spec, loads: Sequence[Load]) -> None:
+    """InputError: neither a loopback nor the experiment says the most that can be sent."""
+    for load in loads:
+        measured = {floor.device.link for floor in load.floors}
+        for device in (subject.device for subject in load.subjects):
+            if device.link not in measured and not is_max_given(spec):
+                raise InputError(
+                    f"{device.name}: no loopback over {device.link} says the most that can be "
+                    'sent; give the medium\'s rate, as --max 10Gbps with rate_layer = "l1" in '
+                    "[[traffic]]"
+                )
+
+
 def floor_goal(goals: Sequence[Goal]) -> Goal:
     """Give the goal that bounds the devices' loads: no loss over the loopback."""
     trial_ns = max(goal.final_trial_duration_ns for goal in goals)

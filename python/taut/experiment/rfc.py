@@ -21,9 +21,11 @@ from taut.experiment.loads import (
     Load,
     Subject,
     floor_goal,
+    is_max_given,
     loads_of,
     rate_text,
     refuse_empty_trials,
+    refuse_no_medium,
 )
 from taut.experiment.model import Spec, TrafficSpec
 from taut.experiment.plan import OVERHEAD_NS
@@ -63,6 +65,8 @@ TRIALS_OF_A_SEARCH = 40
 
 _WIDEST = 0.9
 """Bounds as far apart as a search can be told to leave them: a relative width is below 1."""
+
+_NO_MEDIUM = "nobody knows the most that can be sent: the loopback has no bound; give --max"
 
 _LOSSLESS_IN_A_ROW = 2
 """RFC 2544 26.3: after so many loads nothing was lost at, none lower is tried."""
@@ -122,7 +126,9 @@ def spec_of(spec: Spec, recipe: Recipe) -> Spec:
         "search": spec.search.model_copy(update={"limit_ns": limit_ns, "repeats": recipe.repeats}),
     }
     made = spec.model_copy(update=changed)
-    refuse_empty_trials(made, loads_of(made), [goal_of(recipe), floor_goal_of(recipe)])
+    loads = loads_of(made)
+    refuse_no_medium(made, loads)
+    refuse_empty_trials(made, loads, [goal_of(recipe), floor_goal_of(recipe)])
     return made
 
 
@@ -202,6 +208,7 @@ class _Course:
         self._in_turn = InTurn(trials, recipe.repeats)
         self._recipe = recipe
         self._placements = spec.placement
+        self._is_max_given = is_max_given(spec)
         self._say = say
         self._ended_by: TrialError | None = None
 
@@ -223,6 +230,7 @@ class _Course:
                 frame=str(subject.frame),
                 max_pps=found.max_pps,
                 is_max_the_instruments=found.is_max_the_instruments,
+                is_max_known=self._is_max_given or _is_bounded(subject, found.min_pps, floors),
                 throughput=found,
             )
             for test in self._recipe.tests:
@@ -254,6 +262,8 @@ class _Course:
             return ""  # RFC 2544 26.6: the smallest frames alone
         if test == RESET and (why := restart.why_not(subject.device, self._placements)):
             return why
+        if test in {LOSS, RECOVERY, BURSTS} and not row.is_max_known:
+            return _NO_MEDIUM
         if test == LOSS and row.throughput.steps:
             return None
         if row.throughput_pps is None:
@@ -350,6 +360,12 @@ class _Course:
         step = self._recipe.burst_step
         searches = (longest_burst(most, step, send) for _ in range(self._recipe.bursts))
         return BurstsFound(at.max_pps, tuple(self._until_it_fails(searches)))
+
+
+def _is_bounded(subject: Subject, min_pps: float, floors: Sequence[SearchOfDevice]) -> bool:
+    """Whether the loopback of a device's link carries more than the lowest load."""
+    carried = (one.found[0].lower for one in floors if one.link == subject.device.link)
+    return any(lower is not None and lower.load_pps > min_pps for lower in carried)
 
 
 def _searched(subject: Subject) -> Subject:

@@ -118,7 +118,7 @@ _SEARCHES = (
 _MEDIUM = (
     "A virtual link has no rate of its own. What stands here for the maximum of the medium is "
     "what the same generator carries over the same link with no device between, or the --max "
-    "that was given."
+    "that was given; where there is neither it is not known, and what starts from it is not run."
 )
 _TAG = (
     "One packet of each trial is the RFC's latency, the average of them its result: it says "

@@ -49,8 +49,8 @@ def _throughput(_: RfcDocument, rows: Sequence[RfcOfDevice]) -> Table:
                 frame_words(row.frame),
                 _at_least(row.throughput_pps),
                 _bits(row.throughput_pps, row.frame),
-                _at_least(row.max_pps),
-                _share(row.throughput_pps, row.max_pps),
+                _at_least(row.max_pps if row.is_max_known else None),
+                _share(row.throughput_pps, row.max_pps if row.is_max_known else 0.0),
                 _irregular(row),
             )
             for row in rows

@@ -242,6 +242,8 @@ class RfcOfDevice:
     """Why tests of the recipe were not, each after the test's name."""
     failed: tuple[str, ...] = ()
     """Why tests ended early or have nothing: all attempts at a trial failed. After the name."""
+    is_max_known: bool = True
+    """False: `max_pps` is neither: the loopback has no bound, and no maximum was asked for."""
 
     @property
     def throughput_pps(self) -> float | None:
