@@ -1,7 +1,11 @@
 """`taut rfc` as it is typed: what it refuses, and what a dry run says."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
+from taut.cli import rfc_job
 from taut.cli.main import run_command
 from taut.core.binaries import find_binary_or_none
 
@@ -96,7 +100,48 @@ def test_disk_is_of_what_is_recorded(spec, capsys):
     # memif no device is reset. 12 bytes a packet.
     assert said["auto"].startswith("at most 0.8 GB, of packets at 1 Mpkt/s (more are not recorded)")
     assert said["all"].startswith("at most 3.2 GB, of packets at 4 Mpkt/s if each")
+    assert "if each trial is repeated, 0.4 GB if none is; " in said["auto"]
     assert said["none"].startswith("little, for no packets are recorded")
+    assert all(f" are free in {Path.cwd()}" in words for words in said.values())
+
+
+@needs_programs
+@pytest.mark.parametrize(
+    ("words", "free", "status"),
+    [
+        (["--max", "2Mpps"], 10**9, "begun"),
+        (["--max", "2Mpps"], 3 * 10**8, "warned"),
+        (["--max", "2Mpps"], 15 * 10**7, "refused"),
+        ([], 15 * 10**7, "refused"),
+        (["--set", "record=all"], 15 * 10**7, "warned"),
+        (["--max", "2Mpps", "--set", "record=tail"], 15 * 10**7, "begun"),
+    ],
+)
+def test_a_recipe_that_has_no_room_on_the_disk_is_not_begun(
+    spec, words, free, status, monkeypatch, capsys
+):
+    class BegunError(Exception):
+        pass
+
+    def begin(*_, **__):
+        raise BegunError
+
+    # 0.4 GB where no trial is repeated.
+    usage = shutil.disk_usage(spec.parent)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(rfc_job, "require", lambda *_, **__: None)
+    monkeypatch.setattr(rfc_job, "measuring", begin)
+    typed = ["rfc", "2544", str(spec), "--quick", "--out", str(spec.parent / "run"), *words]
+
+    if status == "refused":
+        assert run_command(typed) == 2
+    else:
+        with pytest.raises(BegunError):
+            run_command(typed)
+
+    assert ("MB are free; make room" in " ".join(capsys.readouterr().err.split())) is (
+        status != "begun"
+    )
 
 
 @needs_programs

@@ -79,7 +79,7 @@ def test_a_run_that_has_no_room_on_the_disk_is_not_begun(
         raise BegunError
 
     usage = shutil.disk_usage(tmp_path)._replace(free=free)
-    monkeypatch.setattr(module.shutil, "disk_usage", lambda _: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     monkeypatch.setattr(module, "require", lambda _: None)
     monkeypatch.setattr(module, "run_plan", begin)
     # 400,000 packets of each of three devices, recorded and not traced: 60 bytes each meanwhile.

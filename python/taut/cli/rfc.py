@@ -98,15 +98,16 @@ def rfc(
     parsed = parse_spec(text, [*length, *asked], source=str(spec))
     recipe = recipe_of(parsed.rfc.recipe or "2544", parsed.rfc)
     parsed = spec_of(parsed, recipe)
+    directory = out or default_out(f"rfc{number}-{parsed.name}")
     if dry_run:
-        print_rfc_plan(parsed, recipe)
+        print_rfc_plan(parsed, recipe, directory)
         return
     refuse_resume_of_nothing(resume, out)
     carry_out_and_report(
         RfcRun(
             parsed,
             recipe,
-            out or default_out(f"rfc{number}-{parsed.name}"),
+            directory,
             Origin(text, str(spec), tuple(asked), tuple(sys.argv)),
         ),
         resume=resume,

@@ -1,20 +1,24 @@
 """`taut rfc --dry-run`: the recipe, and how long it takes, of devices that are made up."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 
 from taut.analysis.load import rate_words
 from taut.cli.search_plan import collapse, expected_ns
-from taut.core.units import duration_words
+from taut.cli.unread import tell
+from taut.core.units import bytes_words, duration_words
 from taut.experiment import restart
-from taut.experiment.loads import Subject, limits_of, loads_of
+from taut.experiment.disk import free_at, refuse_without_room
+from taut.experiment.loads import Subject, is_max_given, limits_of, loads_of
 from taut.experiment.model import Spec
 from taut.experiment.plan import MAX_RECORDED_PPS, OVERHEAD_NS, make_plan
 from taut.experiment.preflight import require
 from taut.experiment.recipes import shortened
 from taut.experiment.rfc import floor_goal_of, goal_of, smallest_of
+from taut.experiment.room import recorded_share
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
 from taut.records.documents.rfc import BURSTS, LATENCY, LOSS, RECOVERY, RESET, Recipe, Test
@@ -24,6 +28,10 @@ from taut.report.search import goal_words
 
 _BYTES = 12
 """Of a packet's record on the disk (experiment/room.py)."""
+
+_RECORD_LESS = (
+    "make room, give another --out or a lower --max, or record nothing: --set record=none"
+)
 
 _TRIALS_OF_A_BURST = 20
 """About: of doubling and halving between 16 frames and millions."""
@@ -39,15 +47,57 @@ class _Trials:
     warms_up: bool = True
 
 
-def print_rfc_plan(spec: Spec, recipe: Recipe) -> None:
+@dataclass(frozen=True)
+class Recorded:
+    """What a recipe leaves on the disk where no trial is repeated, at most."""
+
+    record: str
+    most_pps: float
+    """At which packets are recorded, of both directions."""
+    is_capped: bool
+    """Whether trials at higher rates are not recorded, whatever the highest is."""
+    n_bytes: float
+
+
+def recorded_of(spec: Spec, recipe: Recipe) -> Recorded:
+    """Give what the records of a recipe take."""
+    subjects = [one for load in loads_of(spec) for one in load.subjects]
+    traffic = subjects[0].traffic
+    record = traffic.record or spec.record
+    most_pps = traffic.n_ways * max(limits_of(spec, subject).max_pps for subject in subjects)
+    is_capped = record == "auto" and most_pps > MAX_RECORDED_PPS
+    most_pps = MAX_RECORDED_PPS if is_capped else most_pps
+    recorded_ns = sum(
+        trials.n * (trials.length_ns + recipe.warm_up_ns)
+        for subject in subjects
+        for trials in (_trials_of(test, recipe, subject, spec) for test in recipe.tests)
+        if trials.is_recorded
+    )
+    n_bytes = recorded_ns / 1e9 * most_pps * _BYTES * recorded_share(record)
+    return Recorded(record, most_pps, is_capped, n_bytes)
+
+
+def refuse_no_room(spec: Spec, recipe: Recipe, out: Path, *, resume: bool) -> None:
+    """InputError: what is still to be recorded is more than twice what is free; else it is said.
+
+    By a maximum that nobody gave nothing is refused.
+    """
+    recorded = recorded_of(spec, recipe)
+    there = (path for path in out.rglob("*") if path.is_file()) if resume else ()
+    wanted = recorded.n_bytes - sum(path.stat().st_size for path in there)
+    is_sure = recorded.is_capped or is_max_given(spec)
+    refuse_without_room(wanted, out, _RECORD_LESS, tell, is_sure=is_sure)
+
+
+def print_rfc_plan(spec: Spec, recipe: Recipe, out: Path) -> None:
     """Print what would be done, and how long that takes; nothing is started."""
     console = Console()
-    for line in _lines(spec, recipe):
+    for line in _lines(spec, recipe, out):
         print_paragraph(console, line, hanging=INDENT)
     require(make_plan(spec), sends_it=False)
 
 
-def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
+def _lines(spec: Spec, recipe: Recipe, out: Path) -> Iterator[str]:
     yield f"RFC {recipe.rfc}: {', '.join(recipe.tests)}"
     ways = "both directions" if recipe.both else "one direction"
     yield f"Frames of {', '.join(recipe.frames)} B, {ways}"
@@ -59,7 +109,7 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
     yield f"Cores: {cores.why}."
     yield from (f"warning: {note}" for note in cores.notes)
     loads = loads_of(spec)
-    least_ns = limit_ns = recorded_ns = 0
+    least_ns = limit_ns = 0
     pause_ns = OVERHEAD_NS + recipe.residue_ns + recipe.settle_ns
     for load in loads:
         for subject in load.floors:
@@ -72,14 +122,13 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
                 trials = _trials_of(test, recipe, subject, spec)
                 sent_ns = trials.n * (trials.length_ns + recipe.warm_up_ns * trials.warms_up)
                 tests_ns += sent_ns + trials.n * pause_ns
-                recorded_ns += (1 + recipe.repeats) * sent_ns * trials.is_recorded
             yield (
                 f"{subject.words}: about {duration_words(search_ns)} for throughput, "
                 f"{duration_words(tests_ns)} for the rest"
             )
             least_ns += search_ns + tests_ns
             limit_ns += spec.search.limit_ns + (1 + recipe.repeats) * tests_ns
-    yield _disk_words(spec, [one for load in loads for one in load.subjects], recorded_ns)
+    yield f"Disk: {_disk_words(recorded_of(spec, recipe), recipe)}; {_free_words(out)}"
     yield (
         f"In all about {duration_words(least_ns)}; a device whose trials contradict each other, or "
         f"a busy machine, takes longer, at most {duration_words(limit_ns)} (search.limit)"
@@ -87,23 +136,24 @@ def _lines(spec: Spec, recipe: Recipe) -> Iterator[str]:
     )
 
 
-def _disk_words(spec: Spec, subjects: Sequence[Subject], recorded_ns: int) -> str:
-    record = subjects[0].traffic.record or spec.record
-    if record == "none":
+def _disk_words(recorded: Recorded, recipe: Recipe) -> str:
+    if recorded.record == "none":
         return (
-            "Disk: little, for no packets are recorded: latency has no tags, recoveries and resets "
+            "little, for no packets are recorded: latency has no tags, recoveries and resets "
             "have no times"
         )
-    ways = subjects[0].traffic.n_ways
-    most_pps: float = ways * max(limits_of(spec, subject).max_pps for subject in subjects)
-    unrecorded = ""
-    if record == "auto" and most_pps > MAX_RECORDED_PPS:
-        most_pps, unrecorded = MAX_RECORDED_PPS, " (more are not recorded)"
-    recorded = recorded_ns / 1e9 * most_pps * _BYTES
+    unrecorded = " (more are not recorded)" if recorded.is_capped else ""
+    most = (1 + recipe.repeats) * recorded.n_bytes / 1e9
     return (
-        f"Disk: at most {recorded / 1e9:,.1f} GB, of packets at {rate_words(most_pps)}{unrecorded} "
-        "if each trial is repeated; without tags and their packets: --set record=none"
+        f"at most {most:,.1f} GB, of packets at {rate_words(recorded.most_pps)}{unrecorded} if "
+        f"each trial is repeated, {recorded.n_bytes / 1e9:,.1f} GB if none is; without tags and "
+        "their packets: --set record=none"
     )
+
+
+def _free_words(out: Path) -> str:
+    folder, free = free_at(out)
+    return f"{bytes_words(free)} are free in {folder}"
 
 
 def _search_ns(spec: Spec, subject: Subject, goal: Goal, recipe: Recipe) -> int:

@@ -1,7 +1,6 @@
 """From a plan to a report: what commands that measure an experiment share, and what they add."""
 
 import json
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,11 +12,12 @@ from taut.cli.claims_note import claims_note
 from taut.cli.progress import TerminalProgress
 from taut.cli.timings import print_timings, timings_key
 from taut.cli.unread import tell
-from taut.core.errors import InputError, InterruptedRun
+from taut.core.errors import InterruptedRun
 from taut.core.requirement import parse_requirement
 from taut.core.timings import stage
 from taut.core.units import bytes_words, duration_words, length_words
 from taut.experiment import tracing
+from taut.experiment.disk import free_at, refuse_full_disk
 from taut.experiment.interrupt import interruptible
 from taut.experiment.plan import Plan, unloaded, untraced
 from taut.experiment.preflight import require
@@ -65,36 +65,11 @@ def print_plan(plan: Plan, out: Path) -> None:
 def _disk_words(plan: Plan, out: Path) -> str:
     """Say what a run takes and what there is, where its directory will be."""
     kept, meanwhile = disk_bytes(plan.trials)
-    folder, free = _free_at(out)
+    folder, free = free_at(out)
     said = f"about {bytes_words(kept)}, {bytes_words(meanwhile)} more while it runs"
     if kept + meanwhile > free:
         return f"{said}, but only {bytes_words(free)} are free in {folder}; make room or give --out"
     return f"{said}; {bytes_words(free)} are free"
-
-
-def _refuse_full_disk(plan: Plan, out: Path) -> None:
-    """InputError: there is no room for half of what the missing trials take, about.
-
-    Where there is room for half, but not for all, a warning is printed: it is a guess.
-    """
-    run = RunDirectory(out)
-    missing = [trial for trial in plan.trials if not run.has_whole(trial.name)]
-    wanted = sum(disk_bytes(missing))
-    folder, free = _free_at(out)
-    if wanted <= free:
-        return
-    sizes = f"about {bytes_words(wanted)}, but only {bytes_words(free)} are free"
-    said = f"{folder}: the run takes {sizes}"
-    remedy = "make room, give another --out, or record less: --set record=tail"
-    if wanted > 2 * free:
-        raise InputError(f"{said}; {remedy}")
-    tell(f"warning: {said}; {remedy}")
-
-
-def _free_at(out: Path) -> tuple[Path, int]:
-    """Give the folder that is there of where a run goes, and how many bytes are free in it."""
-    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
-    return folder, shutil.disk_usage(folder).free
 
 
 def run_and_report(
@@ -119,7 +94,7 @@ def run_and_report(
     """
     with stage("requirements"):
         require(plan)
-        _refuse_full_disk(plan, out)
+        refuse_full_disk(plan, out, tell)
     run = RunDirectory(out)
     note = claims_note(plan) if show is None else None
     with interruptible():

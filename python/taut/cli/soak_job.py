@@ -23,6 +23,7 @@ from taut.cli.unread import PatientConsole, tell, unread_is_dropped
 from taut.core.errors import InputError, InterruptedRun, RequirementNotMet, TautError
 from taut.core.files import is_replaceable, write_json
 from taut.core.units import bytes_words, length_words
+from taut.experiment.disk import free_at
 from taut.experiment.fields import MAX_TRIAL_NS
 from taut.experiment.interrupt import heard, interruptible
 from taut.experiment.plan import Plan, untraced
@@ -112,8 +113,7 @@ def takes_words(soak: Soak, out: Path) -> Iterator[str]:
     plan = _whole_plan(soak)
     bounded = soak.bounded(plan.trials[-1])
     at_most, kept = _disk_bytes(soak, plan)
-    folder = next(path for path in (out.absolute(), *out.absolute().parents) if path.is_dir())
-    free = shutil.disk_usage(folder).free
+    _, free = free_at(out)
     yield (
         f"Disk: at most {bytes_words(at_most)} while it runs and {bytes_words(kept)} afterwards, "
         f"for the planned length (a resumed soak has a segment more); {bytes_words(free)} are free"

@@ -65,8 +65,12 @@ def disk_bytes(trials: Iterable[Trial]) -> tuple[int, int]:
 def _recorded_packets(trial: Trial) -> int:
     if trial.bounded is not None and trial.record == "tail":
         return min(trial.bounded.most, round(sent_packets(trial)))
-    share = {"none": 0.0, "tail": _TAIL_SHARE}.get(trial.record, 1.0)
-    return round(sent_packets(trial) * share)
+    return round(sent_packets(trial) * recorded_share(trial.record))
+
+
+def recorded_share(record: str) -> float:
+    """Give the share of packets that is recorded, about."""
+    return {"none": 0.0, "tail": _TAIL_SHARE}.get(record, 1.0)
 
 
 def _traced(trial: Trial) -> int:
