@@ -296,6 +296,9 @@ def test_tables_of_one_name_add_loads_to_one_curve():
 
     assert len(parse_spec(GOOD + more).traffic) == 2
     assert "gets 64 B at 10kpps twice" in line_of(GOOD + '[[traffic]]\nrates = ["10kpps"]\n')
+    for same in ("10000pps", "0.01Mpps", "5.12Mbps"):
+        said = line_of(GOOD + f'[[traffic]]\nrates = ["{same}"]\n')
+        assert f"gets 64 B at {same} twice, once as 10kpps" in said
     assert "two of traffic are called" in line_of(GOOD + more.replace("]\n", "]\nflows = 2\n", 1))
 
 

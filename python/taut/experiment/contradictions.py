@@ -98,15 +98,20 @@ def _refuse_twice(what: str, names: list[str]) -> None:
 def _refuse_overlapping(tables: Sequence["TrafficSpec"], devices: Sequence["DeviceSpec"]) -> None:
     """Refuse tables of one name that differ in how packets leave, or that repeat a load."""
     first: dict[str, TrafficSpec] = {}
-    seen: set[tuple[str, Frame, str, str]] = set()
+    seen: dict[tuple[str, Frame, float, str], str] = {}
     for table in tables:
         if _sort_of(first.setdefault(table.name, table)) != _sort_of(table):
             raise ValueError(f"two of traffic are called {table.name!r}; give each its own name")
         names = [device.name for device in devices if table.takes(device)]
         for frame, rate, name in product(table.frames, table.rates, names):
-            if (table.name, frame, rate, name) in seen:
-                raise ValueError(f"traffic {table.name}: {name} gets {frame} B at {rate} twice")
-            seen.add((table.name, frame, rate, name))
+            load = (table.name, frame, table.pps_of(frame, rate), name)
+            before = seen.get(load)
+            if before is not None:
+                as_well = "" if before == rate else f", once as {before}"
+                raise ValueError(
+                    f"traffic {table.name}: {name} gets {frame} B at {rate} twice{as_well}"
+                )
+            seen[load] = rate
 
 
 def _sort_of(table: "TrafficSpec") -> tuple[object, ...]:

@@ -298,7 +298,7 @@ class TrafficSpec(Model):
         contradictions.refuse_two_lengths(self.duration_ns, self.count)
         for frame, rate in product(self.frames, self.rates):
             try:
-                offered_pps(rate, mean_frame_len(frame), self.rate_layer)
+                self.pps_of(frame, rate)
             except InputError as error:
                 raise ValueError(f"{error} (frames of {frame})") from None
         return self
@@ -306,10 +306,11 @@ class TrafficSpec(Model):
     @property
     def least_pps(self) -> float:
         """The lowest of its rates, in packets per second of each direction."""
-        return min(
-            offered_pps(rate, mean_frame_len(frame), self.rate_layer)
-            for frame, rate in product(self.frames, self.rates)
-        )
+        return min(self.pps_of(frame, rate) for frame, rate in product(self.frames, self.rates))
+
+    def pps_of(self, frame: Frame, rate: str) -> float:
+        """Give a rate in packets per second of each direction. InputError: it cannot be sent."""
+        return offered_pps(rate, mean_frame_len(frame), self.rate_layer)
 
     @property
     def n_ways(self) -> int:
