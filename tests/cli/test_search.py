@@ -132,11 +132,14 @@ def test_problems_are_said_of_loopbacks_and_devices_and_name_a_remedy():
         )
     )
 
+    anew = "if its bound moves then, devices are searched anew"
     assert said == [
         "slow floor: not done; go on with --out and --resume; search.limit says for how long each "
-        "time",
-        "floor: it failed; go on with --out and --resume; search.limit says for how long each time",
-        "weak: it died; go on with --out and --resume; search.limit says for how long each time",
+        f"time; {anew}",
+        "floor: it failed; go on with --out and --resume; search.limit says for how long each "
+        f"time; {anew}",
+        "weak: it died; go on with --out and --resume; search.limit says for how long each time; "
+        f"{anew}",
         "slow: ndr: fails at 1,000 pkt/s already, the lowest load; lower it: --min",
         "busy: ndr: at 1,000 pkt/s already, the lowest load, the generator itself was held up; "
         "quieten the machine, or lower it: --min",

@@ -129,7 +129,7 @@ def stopped_floors(searches: Sequence[SearchOfDevice]) -> list[str]:
     """
     floors = [one for one in searches if one.is_instrument]
     return [
-        f"{name}: {one.stopped}; {GO_ON}"
+        f"{name}: {one.stopped}; {GO_ON}; if its bound moves then, devices are searched anew"
         for name, one in zip(names_of(floors), floors, strict=True)
         if one.stopped is not None
     ]
