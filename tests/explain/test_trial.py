@@ -71,6 +71,42 @@ def test_the_same_on_the_generator_is_the_measurer(tmp_path):
     assert found.gaps["because"].to_pylist() == ["hypervisor-or-hardware"]
 
 
+@pytest.mark.parametrize(
+    ("link", "watched", "beside", "longer"),
+    [
+        ("memif", [POLLER], ("smi", "C"), ("hypervisor-or-hardware", "C")),
+        ("veth", [POLLER], ("hypervisor-or-hardware", "C"), ("smi", "D")),
+        ("veth", [], ("hypervisor-or-hardware", "D"), ("smi", "D")),
+    ],
+)
+def test_a_gap_that_can_be_a_call_is_no_evidence_of_firmware(
+    tmp_path, link, watched, beside, longer
+):
+    # The counter moved once; beside the shorter gap the generator stood still, in a call perhaps.
+    start, end = 10 * MS + 15, 10 * MS + 200_000
+    rows = held(held(normal(3_000), start, end), 20 * MS + 15, 20 * MS + 300_000)
+    gaps = [(1_000_000, 1_009_000, "forwarder"), (start, end, "forwarder")]
+    gaps += [(20 * MS + 15, 20 * MS + 300_000, "forwarder")]
+    gaps += [(start + 20_000, end - 20_000, "generator")]
+    trace = MadeTrace().vector(1_001_000, 1_008_000)
+    threads = {str(thread): {} for thread in watched}
+    counters = {
+        name: {"smi": {"0": n, "1": n}, "threads": threads}
+        for name, n in (("before", 5), ("after", 6))
+    }
+    dut = {"driver": "taut_forward", "options": {}, "link": link}
+
+    trial = write_trial(tmp_path, rows, gaps, trace, meta={"dut": dut}, counters=counters)
+    found = explain_trial(trial, Options(over="50us", is_guest=False))
+
+    told = {gap["start_ns"]: gap for gap in found.gaps.to_pylist() if gap["thread"] == "forwarder"}
+    verdicts = [(told[at]["cause"], told[at]["grade"]) for at in (start, 20 * MS + 15)]
+    assert verdicts == [beside, longer]
+    not_recorded = "its own system calls and page faults: they were not recorded"
+    by_firmware = [story for story in found.worst if story.cause == "smi"]
+    assert {not_recorded in story.missing for story in by_firmware} == {not watched}
+
+
 def test_a_gap_of_the_generator_that_passed_while_the_packet_was_inside_blames_nobody(tmp_path):
     rows = normal(3_000)
     rows[1_000]["received_ns"] += 50_000

@@ -179,7 +179,11 @@ def _judge(
     for walked in parts:
         shares = [share_out(part.spans, part.segments, calibration) for part in walked]
         for i, (one, part) in enumerate(zip(seen, walked, strict=True)):
-            others = [(other, shares[j]) for j, other in enumerate(walked) if j != i]
+            others = [
+                (other, shares[j])
+                for j, other in enumerate(walked)
+                if j != i and not facts[j].hides_calls
+            ]
             marks = mark(part.spans, trace.survey.marks, trace.notes)
             marks = _with_others(marks, part.spans, shares[i], others)
             verdicts = judge(
@@ -210,7 +214,10 @@ def _facts(trace: Trace, role: Role, thread: int | None, recorded: Mapping[str, 
 def _with_others(
     marks: Marks, spans: Spans, shares: Shares, others: Sequence[tuple[Part, Shares]]
 ) -> Marks:
-    """Mark gaps without events during which another core's thread has such a gap, too."""
+    """Mark gaps without events during which another core's thread has such a gap, too.
+
+    `others`: the threads whose own calls are known, so that such a gap is none of these.
+    """
     own = _is_empty(spans, shares)
     elsewhere = np.zeros(len(spans), bool)
     for other, other_shares in others:

@@ -221,7 +221,8 @@ def _excluded(spans: Spans, left: Mask, facts: Facts, marks: Marks) -> tuple[Int
     cause[marks.frequency], grade[marks.frequency] = NUMBER[causes.FREQUENCY], D
     firmware = _firmware(spans, left & ~marks.machine_check & ~marks.unseen, facts, marks)
     cause[firmware] = NUMBER[causes.SMI]
-    grade[firmware] = np.where(marks.elsewhere[firmware] & bool(facts.smi), C, D)
+    is_counted = bool(facts.smi) and not facts.hides_calls
+    grade[firmware] = np.where(marks.elsewhere[firmware] & is_counted, C, D)
     cause[marks.machine_check], grade[marks.machine_check] = NUMBER[causes.MACHINE_CHECK], B
     cause[marks.unseen], grade[marks.unseen] = NUMBER[causes.UNKNOWN], D
     return cause, grade
@@ -253,9 +254,9 @@ def missing_words(verdicts: GapVerdicts, gap: int) -> list[str]:
         words.append(f"a counter that agrees in number ({_counter_words(cause, facts)})")
     if cause is causes.UNKNOWN and int(verdicts.visit[gap]) < 0:
         words += _missing_events(facts, was_skipped=verdicts.spans.was_skipped(gap))
+    if facts.hides_calls and cause in (causes.HYPERVISOR_OR_HARDWARE, causes.SMI):
+        words.append("its own system calls and page faults: they were not recorded")
     if cause is causes.HYPERVISOR_OR_HARDWARE:
-        if facts.hides_calls:
-            words.append("its own system calls and page faults: they were not recorded")
         words.append("a trace of the host" if facts.is_guest is not False else "what firmware did")
     if cause is causes.SMI:
         words.append("when the firmware was called: its counter says at most how often")
