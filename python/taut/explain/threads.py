@@ -96,7 +96,7 @@ def judge_threads(
     """Judge the gaps of generator and device; without a log of the device, its stalls."""
     kind = kind_of(document.dut, _keeps_log(trace.gaps, document.dut))
     of_device, words = _loops_of_device(document, trace.gaps, options)
-    loops = [_loop_of_generator(document, options)]
+    loops = [_loop_of_generator(document, trace.gaps, options)]
     logged_for = _logged_for(trace.gaps, document.dut, loops, of_device)
     words += _not_known(trace, document.dut, kind, [*loops, *of_device])
     if kind is Kind.LOGGED:
@@ -194,25 +194,31 @@ def _whole(role: Role) -> Spans:
     return spans
 
 
-def _loop(name: str, core: int | None, gaps: GapCounters | None) -> _Loop:
-    gaps = gaps or GapCounters()
-    return _Loop(name, core, _granted_ns(gaps), gaps.not_logged)
+def _loop(name: str, core: int | None, counted: GapCounters | None, gaps: Gaps) -> _Loop:
+    counted = counted or GapCounters()
+    granted_ns = _granted_ns(counted, gaps.handled.get(name, Handled()))
+    return _Loop(name, core, granted_ns, counted.not_logged)
 
 
-def _granted_ns(gaps: GapCounters) -> int:
+def _granted_ns(counted: GapCounters, in_gaps: Handled) -> int:
     """Give what a packet in a gap is granted as the thread's own work: what it usually takes.
 
     The log's allowance is for the worst of a kernel's ports: of many packets it hides a stall. A
-    network function may take longer: a few of its packets together are no gap yet.
+    network function may take longer: a few of its packets together are no gap yet. Most of what
+    lone packets take may be the iteration's: no packet of many needs more than in the quickest gap.
     """
-    if not gaps.work_packets:
-        return gaps.per_packet_ns
-    return max(gaps.work_ns // gaps.work_packets, _LEAST_WORK_NS)
+    if not counted.work_packets:
+        return counted.per_packet_ns
+    usual_ns = counted.work_ns // counted.work_packets
+    if in_gaps.least_ns is not None:
+        usual_ns = min(usual_ns, in_gaps.least_ns)
+    return max(usual_ns, _LEAST_WORK_NS)
 
 
-def _loop_of_generator(document: TrialDocument, options: Options) -> _Loop:
+def _loop_of_generator(document: TrialDocument, gaps: Gaps, options: Options) -> _Loop:
     cores, sent = document.cores or CoresOfTrial(), document.generator or GeneratorResult()
-    return replace(_loop(MEASURER, cores.generator, sent.gaps), asked=options.generator_thread)
+    loop = _loop(MEASURER, cores.generator, sent.gaps, gaps)
+    return replace(loop, asked=options.generator_thread)
 
 
 def _not_known(trace: Trace, dut: Dut, kind: Kind, loops: Sequence[_Loop]) -> list[str]:
@@ -270,7 +276,7 @@ def _loops_of_device(
     for hop in dut.hops or (Hop(DEVICE, -1, (), dut.stats),):
         stats = hop.stats or DutStats()
         expected_ns = stats.gaps.per_packet_ns if stats.gaps else 0
-        loop = _loop(hop.name, hop.core if dut.hops else cores.device, stats.gaps)
+        loop = _loop(hop.name, hop.core if dut.hops else cores.device, stats.gaps, gaps)
         loop = replace(loop, threads=hop.threads, asked=None if dut.hops else asked)
         handled = sum(port.rx or 0 for port in stats.ports or ())
         in_gaps = gaps.handled.get(hop.name, Handled())

@@ -182,6 +182,26 @@ def test_a_few_slow_packets_are_no_gap_and_say_what_many_cost(tmp_path, n, cause
     assert set(found.gaps["cause"].to_pylist()) == {cause}
 
 
+@pytest.mark.parametrize(
+    ("quickest_ns", "cause"), [(None, "queueing"), (9_600, "hypervisor-or-hardware")]
+)
+def test_what_lone_packets_take_is_not_granted_to_many(tmp_path, quickest_ns, cause):
+    # Of 990 ns most is the iteration's, which has one packet: another gap of 32 took 300 each.
+    start, end = 20 * MS, 20 * MS + 50_000
+    rows = held(normal(5_000), start, end)
+    log = {"per_packet_ns": 250, "work_packets": 4_000, "work_ns": 4_000 * 990}
+    stats = {"gaps": log, "ports": [{"rx": 5_000}, {"rx": 0}]}
+    dut = {"driver": "taut_forward", "options": {}, "stats": stats}
+    gaps = [(start, end, "forwarder", 32)]
+    if quickest_ns is not None:
+        gaps.insert(0, (10 * MS, 10 * MS + quickest_ns, "forwarder", 32))
+
+    trial = write_trial(tmp_path, rows, gaps, TRACE, meta={"dut": dut})
+    found = explain_trial(trial, Options(over="15us"))
+
+    assert {story.cause for story in found.worst} == {cause}
+
+
 def over_kernel_ports(tmp_path, work_ns):
     """Nothing recorded for 366 us, then 32 packets in 72 us; the log allows 10 us a packet."""
     start, end = 20 * MS, 20 * MS + 438_000

@@ -56,7 +56,7 @@ def test_what_a_packet_takes_in_a_gap_is_of_all_gaps_of_the_device(tmp_path):
 
     found = read_gaps(write(tmp_path, *rows), Explainable(stretches((0, 1_000)), NOTHING, 0))
 
-    assert found.handled == {"forwarder": Handled(22, 20), "generator": Handled(50, 18)}
+    assert found.handled == {"forwarder": Handled(22, 20, 10), "generator": Handled(50, 18, 18)}
 
 
 def test_no_file_is_no_gaps(tmp_path):

@@ -59,6 +59,8 @@ class Handled:
     n: int = 0
     per_packet_ns: int = 0
     """The ns a packet took in such an iteration, the median over them."""
+    least_ns: int | None = None
+    """The ns a packet took in the quickest of them; None: there was none."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def read_gaps(
             if (n := of.n_aside - len(told[thread]))
         ),
         {
-            thread: Handled(of.n_handled, _median(of.per_packet_ns))
+            thread: Handled(of.n_handled, _median(of.per_packet_ns), of.per_packet_ns.at(1))
             for thread, of in sums.items()
             if of.n_handled
         },
