@@ -14,6 +14,7 @@ from taut.experiment.plan import make_plan
 from taut.experiment.spec import parse_spec
 from taut.host.host import Host
 from taut.records.documents.described import Described, MemberDescribed, OptionDescribed
+from taut.testbed import hugepages
 from taut.testbed.placements import PLACEMENTS
 
 NEEDS_GENERATOR = pytest.mark.skipif(
@@ -96,13 +97,19 @@ def test_a_core_that_a_device_cannot_work_on_is_told_before_the_run(
 
 
 @pytest.mark.parametrize(
-    ("available", "refused"),
-    [("MemAvailable: 8192000 kB\n", True), ("MemAvailable: 8196096 kB\n", False), ("", False)],
+    ("available", "may_add", "refused"),
+    [
+        ("MemAvailable: 8192000 kB\n", True, True),
+        ("MemAvailable: 8192000 kB\n", False, False),
+        ("MemAvailable: 8196096 kB\n", True, False),
+        ("", True, False),
+    ],
 )
 def test_hugepages_of_more_than_half_of_the_free_memory_are_one_line_before_the_run(
-    available: str, refused: bool, tmp_path: Path
+    available: str, may_add: bool, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """2001 of them; where the kernel does not say, nothing is refused."""
+    """2001 of them; where the kernel does not say, or taut adds none, nothing is refused."""
+    monkeypatch.setattr(hugepages, "may_change", lambda: may_add)
     text = """
 name = "made"
 duration = "1s"
@@ -119,7 +126,7 @@ rates = ["10kpps"]
 
     said = (
         "hugepages = 2001 of 2 MB are more than half of the memory that is free; give pages, not "
-        "MB, 2000 at most"
+        "MB, 2000 at most, or 0 where they are reserved already"
     )
     assert found == ({"app": said} if refused else {})
 

@@ -17,6 +17,7 @@ from taut.experiment.room import free_bytes
 from taut.experiment.runner import choose_cores
 from taut.host.host import Host
 from taut.records.documents.described import Described, OptionDescribed
+from taut.testbed import hugepages
 from taut.testbed.links import LINKS
 
 _TOOLS = (PROGRAM, "taut-clock")
@@ -82,8 +83,8 @@ def refused_cores(plan: Plan, host: Host) -> dict[str, str]:
 def refused_memory(plan: Plan, host: Host) -> dict[str, str]:
     """Say which devices ask for more memory than there is to give, and why."""
     free = free_bytes(host)
-    if not free:
-        return {}  # this kernel does not say
+    if not free or not hugepages.may_change():
+        return {}  # this kernel does not say; or none are added
     devices = {trial.device.name: trial.device.driver_options for trial in plan.trials}
     asked = {name: options.refuses_memory(free) for name, options in devices.items()}
     return {name: why for name, why in asked.items() if why is not None}

@@ -139,7 +139,7 @@ class CommandOptions(DriverOptions):
             return None
         return (
             f"hugepages = {self.hugepages} of 2 MB are more than half of the memory that is free; "
-            f"give pages, not MB, {most} at most"
+            f"give pages, not MB, {most} at most, or 0 where they are reserved already"
         )
 
 
