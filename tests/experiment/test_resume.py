@@ -63,7 +63,13 @@ def test_a_file_of_a_device_that_changed_is_not_mixed_in(tmp_path: Path):
         open_run(plan, out, resume=True)
 
 
-def test_a_run_killed_before_its_manifest_can_be_resumed(plan: Plan, tmp_path: Path):
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("left", [(), (".tmp-manifest.json",)])
+def test_a_run_killed_before_its_manifest_can_be_begun_and_resumed(
+    left: tuple[str, ...], resume: bool, plan: Plan, tmp_path: Path
+):
     (tmp_path / "run/trials").mkdir(parents=True)
+    for name in left:
+        (tmp_path / "run" / name).touch()
 
-    assert open_run(plan, tmp_path / "run", resume=True).path == tmp_path / "run"
+    assert open_run(plan, tmp_path / "run", resume=resume).path == tmp_path / "run"

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from taut.core.errors import InputError, TautError, TrialError
+from taut.core.files import TEMPORARY_PREFIX
 from taut.core.held import held_alone
 from taut.core.timings import stage
 from taut.experiment import leftovers
@@ -338,13 +339,12 @@ def _refuse_changed_inputs(run: RunDirectory, plan: Plan) -> None:
 
 
 def _holds_a_run(run: RunDirectory) -> bool:
-    """Whether a run would be overwritten; one killed before its manifest left an empty folder."""
+    """Whether a run would be overwritten; one killed before its manifest was whole left none."""
     if not run.path.is_dir():
         return False
     trials = run.trials_path
-    return any(p != trials for p in run.path.iterdir()) or (
-        trials.is_dir() and any(trials.iterdir())
-    )
+    whole = (p for p in run.path.iterdir() if not p.name.startswith(TEMPORARY_PREFIX))
+    return any(p != trials for p in whole) or (trials.is_dir() and any(trials.iterdir()))
 
 
 @contextmanager
