@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import taut
+from taut.api import measuring
 from taut.api.measuring import read_experiment
 from taut.cli.main import run_command
 from taut.experiment.spec import spec_hash
@@ -63,6 +64,17 @@ def test_a_dict_that_is_no_experiment_is_one_line(
         taut.run(experiment, overrides=overrides)
 
     assert line in str(raised.value)
+
+
+def test_a_run_that_is_to_go_on_must_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(measuring, "run_plan", None)
+    with pytest.raises(taut.InputError, match=r"^resume: which run\? give its directory as out$"):
+        taut.run({**SMALL, "duration": "1s"}, resume=True)
+
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

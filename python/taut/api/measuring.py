@@ -41,11 +41,13 @@ def run(
     """Run an experiment and analyse it; give its run directory, `out` or a new one in runs/.
 
     `overrides` changes values, as {"duration": "2s"}; `only` is a pattern of trials; `resume`
-    completes `out`; `wait` waits for another measurement on the same cores; `report` draws
-    report.html; `say` gets what the command would print meanwhile, a line each. InputError: nothing
-    was measured. TautError: trials failed, the rest is in `out`. KeyboardInterrupt passes: whole
-    trials are kept, nothing else is left behind.
+    completes `out`, and needs it; `wait` waits for another measurement on the same cores;
+    `report` draws report.html; `say` gets what the command would print meanwhile, a line each.
+    InputError: nothing was measured. TautError: trials failed, the rest is in `out`.
+    KeyboardInterrupt passes: whole trials are kept, nothing else is left behind.
     """
+    if resume and out is None:
+        raise InputError("resume: which run? give its directory as out")
     spec, origin = read_experiment(experiment, overrides)
     plan = make_plan(spec)
     if only is not None:
