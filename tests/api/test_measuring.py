@@ -1,5 +1,6 @@
 """Experiments from Python: a dict is what a file would say, and errors are the command's lines."""
 
+import shutil
 import tomllib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -75,6 +76,31 @@ def test_a_run_that_is_to_go_on_must_be_named(
         taut.run({**SMALL, "duration": "1s"}, resume=True)
 
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_that_has_no_room_on_the_disk_is_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(*_: object, **__: object) -> None:
+        raise ConnectionError
+
+    said: list[str] = []
+    monkeypatch.setattr(measuring, "require", lambda _: None)
+    monkeypatch.setattr(measuring, "run_plan", begin)
+    # A million packets of 12 bytes each, 48 more meanwhile, and 2 MB.
+    asked = {**SMALL, "duration": "100s", "warm_up": "0s", "record": "all", "trace": "off"}
+    usage = shutil.disk_usage(tmp_path)
+
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=5 * 10**7))
+    with pytest.raises(ConnectionError):
+        taut.run(asked, tmp_path / "x", say=said.append)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**7))
+    with pytest.raises(taut.InputError, match=r"but only 20 MB are free; make room"):
+        taut.run(asked, tmp_path / "x")
+
+    assert len(said) == 1
+    assert said[0].startswith("warning: ")
+    assert "but only 50 MB are free" in said[0]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from taut.analysis.results import analyse_measured
 from taut.api.loaded import Run, load
 from taut.core.errors import InputError, telling
 from taut.core.files import default_out
+from taut.experiment.disk import refuse_full_disk
 from taut.experiment.model import Spec
 from taut.experiment.plan import make_plan
 from taut.experiment.preflight import require
@@ -44,7 +45,8 @@ def run(
     completes `out`, and needs it; `wait` waits for another measurement on the same cores;
     `report` draws report.html; `say` gets what the command would print meanwhile, a line each.
     InputError: nothing was measured. TautError: trials failed, the rest is in `out`.
-    KeyboardInterrupt passes: whole trials are kept, nothing else is left behind.
+    KeyboardInterrupt passes: whole trials are kept, nothing else is left behind. What [require]
+    asks for is not judged.
     """
     if resume and out is None:
         raise InputError("resume: which run? give its directory as out")
@@ -56,7 +58,9 @@ def run(
         refuse_thread("[[host]]")
     require(plan)
     directory = default_out(spec.name) if out is None else Path(out)
-    measured = run_plan(plan, directory, resume, Told(say), origin, wait=wait)
+    told = Told(say)
+    refuse_full_disk(plan, directory, told.noted)
+    measured = run_plan(plan, directory, resume, told, origin, wait=wait)
     analysis = analyse_measured(measured)
     if report:
         # Here, not above: who draws nothing needs no plotting library.
