@@ -45,6 +45,8 @@ def test_what_the_file_says_goes_before_quick_and_is_said_too():
 
     assert recipe.latency_ns == 3 * S
     assert recipe.tests == ("throughput", "latency")
+    again = recipe_of("2544", RfcSpec(tests=("latency", "throughput", "latency")))
+    assert again.tests == ("throughput", "latency")
     said = shortened(recipe)
     assert said[0] == "left out: loss, recovery, reset"
     assert "directions one instead of both" in said

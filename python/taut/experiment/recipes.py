@@ -164,8 +164,7 @@ def recipe_of(rfc: Rfc, changed: RfcSpec) -> Recipe:
             f"{format_ns(recipe.latency_ns)}; lower rfc.tag_after, or lengthen rfc.latency"
         )
     # Every other test starts from the throughput.
-    kept = (THROUGHPUT, *(test for test in recipe.tests if test != THROUGHPUT))
-    return replace(recipe, tests=kept)
+    return replace(recipe, tests=tuple(dict.fromkeys((THROUGHPUT, *recipe.tests))))
 
 
 def shortened(recipe: Recipe) -> list[str]:
