@@ -142,6 +142,27 @@ def test_it_takes_what_errors_are_planted_in() -> None:
     assert parse_spec(GOOD).name == "good"
 
 
+@pytest.mark.parametrize(
+    ("require", "is_taken"),
+    [
+        ('["p99.99 < 25us", "loss = 0"]', True),
+        ('{ "p99.99" = "< 25us", profile = ["cps"] }', True),
+        ("[]", True),
+        ('"loss = 0"', False),
+        ("[1]", False),
+    ],
+)
+def test_requirements_are_a_table_or_a_list_of_rules(require: str, is_taken: bool) -> None:
+    text = f"require = {require}\n{GOOD}"
+
+    assert (errors_of(text) == []) is is_taken
+    if is_taken:
+        assert isinstance(parse_spec(text).require, tuple)
+    else:
+        with pytest.raises(InputError):
+            parse_spec(text)
+
+
 @pytest.mark.parametrize(("old", "new"), PLANTED)
 def test_it_refuses_a_planted_error_as_the_reader_does(old: str, new: str) -> None:
     text = GOOD.replace(old, new, 1)

@@ -60,18 +60,24 @@ _TEXTS: Mapping[object, Schema] = {
         "examples": ["0.5%", 0.005],
     },
     _first_of(Requirements): {
-        "type": "object",
-        "description": "Names of requirements, as taut check takes them, and what they must keep.",
-        "properties": {
-            "profile": {
-                "anyOf": [
-                    {"type": "string"},
-                    {"type": "array", "items": {"type": "string"}},
-                ]
-            }
-        },
-        "additionalProperties": {"type": "string"},
-        "examples": [{"p99.99": "< 25us", "loss": "= 0"}],
+        "description": "Names of requirements, as taut check takes them, and what they must keep; "
+        "or a list of its rules.",
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "profile": {
+                        "anyOf": [
+                            {"type": "string"},
+                            {"type": "array", "items": {"type": "string"}},
+                        ]
+                    }
+                },
+                "additionalProperties": {"type": "string"},
+            },
+            {"type": "array", "items": {"type": "string"}},
+        ],
+        "examples": [{"p99.99": "< 25us", "loss": "= 0"}, ["p99.99 < 25us", "loss = 0"]],
     },
     _first_of(RateText): {
         "type": "string",
