@@ -1,9 +1,20 @@
 """A soak in words: what is said of the device and what of the generator, and what is a guess."""
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
+
+from made_run import VARIANTS, make_run
 from made_soak import course, document, latency, row, segment
-from taut.records.documents.soak import Beyond, CausesOfHour
+from taut.analysis.results import analyse_run
+from taut.records.documents.json_form import plain_object
+from taut.records.documents.results import Analysis
+from taut.records.documents.soak import SOAK_FILE, Beyond, CausesOfHour
+from taut.records.rundir import RunDirectory
+from taut.report.html import write_html
 from taut.report.soak import beyond_words, causes_rows, figures_words, headline
 
 
@@ -60,3 +71,37 @@ def test_an_extrapolation_of_an_older_taut_is_not_told_as_this_one_s() -> None:
     said = beyond_words(Beyond(None, levels_ns={"10 h": (40_000_000, 25_000_000, 90_000_000)}))
 
     assert "No extrapolation: that of an older taut was from recorded packets alone" in said
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, Analysis]:
+    made = RunDirectory(
+        make_run(tmp_path_factory.mktemp("soak") / "run", VARIANTS[:1], repetitions=1)
+    )
+    return made, analyse_run(made)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_open", "n_folded", "where"),
+    [(24, 24, 0, None), (100, 24, 100, "below"), (2_001, 24, 0, "soak/*/rows.jsonl")],
+)
+def test_a_page_opens_with_the_worst_rows_and_has_no_more_than_a_page_can(
+    run: tuple[RunDirectory, Analysis],
+    n_rows: int,
+    n_open: int,
+    n_folded: int,
+    where: str | None,
+    tmp_path: Path,
+) -> None:
+    held = course([segment([row(n, max_ns=10**6 + n) for n in range(n_rows)])])
+    both = replace(document(held), control=replace(held, device="control"))
+    (run[0].path / SOAK_FILE).write_text(json.dumps(plain_object(both)))
+
+    page = write_html([run], tmp_path / "report.html").read_text()
+
+    section = page.partition('<section class="soak">')[2].partition("</section>")[0]
+    folds = re.findall(r"<details.*?</details>", section, re.DOTALL)
+    found = [part.count('<tr><th scope="row">') for part in (section, *folds)]
+    assert found == [2 * (n_open + n_folded), *[n_folded] * 2 * (n_folded > 0)]
+    said = f"The 24 rows with the slowest packets of {n_rows:,}; all of them: {where}."
+    assert section.count(said) == 2 * (where is not None)

@@ -11,9 +11,9 @@ from taut.report.soak import (
     BEYOND_TITLE,
     COLUMNS,
     LEGEND,
-    SHOWN_ROWS,
     beyond_words,
     causes_rows,
+    chosen_words,
     course_words,
     figures_words,
     headline,
@@ -47,10 +47,9 @@ def print_soak(
         [labels(first), *map(numbers, others)],
         [[row[i] for i in kept] for row in shown],
     )
-    n_rows = sum(len(segment.rows) for segment in course.segments)
-    if not details and n_rows > SHOWN_ROWS:
-        line = f"The {SHOWN_ROWS} rows with the slowest packets of {n_rows}; all of them: --details"
-        print_paragraph(console, line, style="dim")
+    chosen = None if details else chosen_words(course, "--details")
+    if chosen is not None:
+        print_paragraph(console, chosen, style="dim")
     console.print()
     for line in (*course_words(course), *document.notes):
         print_paragraph(console, line, hanging=INDENT)

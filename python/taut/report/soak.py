@@ -9,6 +9,7 @@ from taut.analysis.load import share_words
 from taut.core.units import digits_of, format_ns, length_words
 from taut.explain import causes
 from taut.records.documents.soak import (
+    ROWS_FILE,
     SHARES,
     SOAK_FILE,
     Beyond,
@@ -48,6 +49,8 @@ LEGEND = (
 BEYOND_TITLE = "Beyond what was measured"
 _OF_EPISODES = "that of an older taut was from recorded packets alone, and could be too low"
 SHOWN_ROWS = 24
+FOLDED_ROWS = 2_000
+"""Of a course with more rows the page has the worst alone: a day of rows of 1 s has 86,400."""
 _NO_GUESS = {causes.UNKNOWN.title, causes.TRACE_LOST.title}
 _MOST_CAUSES = 4  # told of an hour
 
@@ -159,6 +162,23 @@ def worst_rows(course: Course) -> list[tuple[str, ...]]:
     worst = sorted(pairs, key=lambda pair: -(pair[1].latency.max_ns or 0))[:SHOWN_ROWS]
     worst.sort(key=lambda pair: pair[0] + pair[1].start_ns)
     return [row_cells(row, before_ns) for before_ns, row in worst]
+
+
+def chosen_words(course: Course, where: str | None = None) -> str | None:
+    """Say that the rows shown are the worst ones, and where all are; None: they are all.
+
+    On the page, which says no `where`, they are below, or in a file.
+    """
+    n_rows = sum(len(segment.rows) for segment in course.segments)
+    if n_rows <= SHOWN_ROWS:
+        return None
+    where = where or ("below" if is_folded(course) else f"soak/*/{ROWS_FILE}")
+    return f"The {SHOWN_ROWS} rows with the slowest packets of {n_rows:,}; all of them: {where}"
+
+
+def is_folded(course: Course) -> bool:
+    """Whether the page has all rows, folded, below the worst ones."""
+    return SHOWN_ROWS < sum(len(segment.rows) for segment in course.segments) <= FOLDED_ROWS
 
 
 def clock_words(ns: int) -> str:
