@@ -82,7 +82,13 @@ ROWS = (
     unseen("R22", MAKES_NO_SENSE),
     good("R22", MAKES_NO_SENSE | ELSEWHERE),
     # Threads that receive the packets are the device where one sleeps.
-    good("R22", NAPI | ELSEWHERE | USER, on=SLEEP),
+    good(
+        "R22",
+        NAPI | SOFTIRQ | ELSEWHERE | USER,
+        "1 are bound or follow an interrupt",
+        "left there, for they receive packets: napi/eth0-17 (33); move one of a card that is not",
+        on=SLEEP,
+    ),
     bad("R22", NAPI | ELSEWHERE | USER),
     good("R23", per_core(4, 2, 2), on=RT),
     good("R23", per_core(11, 11, 11), on=RT),

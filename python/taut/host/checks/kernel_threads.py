@@ -86,7 +86,14 @@ def movable_threads(see: View) -> Finding:
         observed = f"{len(there)} may run on {where}: {some(there)}"
     else:
         observed = f"none of {len(movable)} may run on {where}"
-    observed += f"; {len(kernel) - len(movable)} are bound or follow an interrupt"
+    receiving = [thread for thread in kernel if _receives(see, thread)]
+    observed += f"; {len(kernel) - len(movable + receiving)} are bound or follow an interrupt"
+    stay = [str(thread) for thread in receiving if _is_there(see, thread)]
+    if stay:
+        observed += (
+            f"; left there, for they receive packets: {some(stay)}; move one of a card that is not "
+            "the device's by hand (taskset -pc)"
+        )
     return see.none_of({core for thread in movable for core in thread.allowed}, observed)
 
 
@@ -116,10 +123,17 @@ def move_threads(see: View) -> Iterable[Remedy]:
 
 
 def _is_movable(see: View, thread: Thread) -> bool:
-    # The thread of an interrupt goes where its interrupt goes, each time it fires (R02). Threads
-    # that receive packets are the device where one sleeps (threaded NAPI, networking/napi.rst).
-    kept = ("irq/", "napi/") if see.situation.sleeps else ("irq/",)
-    return not thread.is_bound and not thread.comm.startswith(kept)
+    # The thread of an interrupt goes where its interrupt goes, each time it fires (R02).
+    follows = thread.comm.startswith("irq/")
+    return not thread.is_bound and not follows and not _receives(see, thread)
+
+
+def _receives(see: View, thread: Thread) -> bool:
+    """Whether it may be the device: where one sleeps, threads receive (networking/napi.rst).
+
+    Which card is the device's no thread tells, so that all of them stay.
+    """
+    return see.situation.sleeps and not thread.is_bound and thread.comm.startswith("napi/")
 
 
 def _is_there(see: View, thread: Thread) -> bool:
