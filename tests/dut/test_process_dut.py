@@ -68,8 +68,8 @@ def test_one_that_had_to_be_killed_is_noted(start: Start, monkeypatch: pytest.Mo
     dut.stop()
 
     assert dut.notes == [
-        "made: killed, 0.5 s after SIGINT: what it writes at its end is missing; a script calls it "
-        "with `exec`"
+        "made: it did not end within 0.5 s of SIGINT and was killed; what it writes at its end is "
+        "missing"
     ]
     assert died_of(dut) is None
 

@@ -79,8 +79,8 @@ class ProcessDut:
             self._is_stopped = True
             if (waited_s := self._child.killed_after_s) is not None:
                 self.notes.append(
-                    f"{self._child.name}: killed, {waited_s:g} s after {self._stop_signal.name}: "
-                    "what it writes at its end is missing; a script calls it with `exec`"
+                    f"{self._child.name}: it did not end within {waited_s:g} s of "
+                    f"{self._stop_signal.name} and was killed; what it writes at its end is missing"
                 )
             if status is not None:
                 self.died = self._how_it_ended(status)
