@@ -223,6 +223,27 @@ def test_a_run_without_hashes_of_programs_can_be_resumed(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
+    ("before", "now"), [("Linux 6.1", "Linux 6.12"), ("unknown", "DPDK 25.11")]
+)
+def test_a_kernel_is_told_as_such_and_an_unknown_version_is_no_other(
+    tmp_path, monkeypatch, before, now
+):
+    (tmp_path / "proc").mkdir()
+    plan = make_plan(
+        parse_spec(SPEC.replace("taut_forward", "testpmd"), ["repetitions=2", "floor=false"])
+    )
+    run, trial = RunDirectory(tmp_path / "run"), plan.trials[0]
+    (run.trials_path / trial.name).mkdir(parents=True)
+    monkeypatch.setattr(TestpmdDriver, "version", lambda _: before)
+    write_json(run.trials_path / trial.name / "trial.json", plain(trial_document(trial, CORES)))
+    describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], [])
+
+    monkeypatch.setattr(TestpmdDriver, "version", lambda _: now)
+
+    assert describe_run(run, plan, NO_ORIGIN, Host(tmp_path), CORES, [], []) == []
+
+
+@pytest.mark.parametrize(
     ("other", "said"),
     [
         (

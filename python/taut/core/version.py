@@ -1,4 +1,8 @@
-"""taut's own version: pyproject.toml is its one source."""
+"""taut's own version, whose one source is pyproject.toml, and whether a device's says more."""
+
+import re
+
+_OF_KERNEL = re.compile(r"Linux \S+")
 
 
 def taut_version() -> str:
@@ -10,3 +14,12 @@ def taut_version() -> str:
         return metadata.version("taut")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+def is_own_version(version: str | None, taut: str | None) -> bool:
+    """Whether a device's version is known, and neither taut's nor the kernel's alone.
+
+    A run tells these two itself. `taut`: the version that it was measured with.
+    """
+    is_other = version not in (None, "unknown", taut)
+    return is_other and _OF_KERNEL.fullmatch(str(version)) is None

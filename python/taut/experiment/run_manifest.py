@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from taut.core.binaries import sha256_of
-from taut.core.version import taut_version
+from taut.core.version import is_own_version, taut_version
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.placed import describe_place
@@ -100,13 +100,14 @@ def _changed(first: Manifest, now: Manifest) -> list[str]:
 
 
 def _upgraded(run: RunDirectory, plan: Plan) -> Iterator[str]:
-    """Say which device has another version than in its last trial; taut's own is told as such."""
+    """Say which device has another version of its own than in its last trial."""
     measured = {one.name: one.meta.dut for one in run.trials() if one.is_whole}
     was = {dut.name: dut.version for dut in measured.values()}
     left = (trial.device for trial in plan.trials if trial.name not in measured)
     for device in {device.name: device for device in left}.values():
         here, before = version_of(device), was.get(device.name)
-        if before not in (None, here) and here != taut_version():
+        are_own = all(is_own_version(version, taut_version()) for version in (here, before))
+        if are_own and here != before:
             yield (
                 f"resumed: device {device.name}: {here}, before {before}: "
                 "this run has trials of both"
