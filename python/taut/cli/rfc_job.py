@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from taut.cli.progress import TerminalProgress
-from taut.cli.rfc_plan import refuse_no_room
+from taut.cli.rfc_plan import warn_of_no_room
 from taut.cli.rfc_words import print_rfc
 from taut.cli.run_job import finish
 from taut.core.errors import InterruptedRun, TautError
@@ -44,7 +44,8 @@ def carry_out_and_report(
     """Measure, write rfc.json, analyse and draw; TautError where a device has no throughput."""
     plan = make_plan(run.spec)
     require(plan, sends_it=False)
-    refuse_no_room(run.spec, run.recipe, run.out, resume=resume)
+    if not resume:
+        warn_of_no_room(run.spec, run.recipe, run.out)
     with interruptible():
         try:
             with (

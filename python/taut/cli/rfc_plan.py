@@ -11,8 +11,8 @@ from taut.cli.search_plan import collapse, expected_ns
 from taut.cli.unread import tell
 from taut.core.units import bytes_words, duration_words
 from taut.experiment import restart
-from taut.experiment.disk import free_at, refuse_without_room
-from taut.experiment.loads import Subject, is_max_given, limits_of, loads_of
+from taut.experiment.disk import free_at
+from taut.experiment.loads import Subject, limits_of, loads_of
 from taut.experiment.model import Spec
 from taut.experiment.plan import MAX_RECORDED_PPS, OVERHEAD_NS, make_plan
 from taut.experiment.preflight import require
@@ -29,9 +29,7 @@ from taut.report.search import goal_words
 _BYTES = 12
 """Of a packet's record on the disk (experiment/room.py)."""
 
-_RECORD_LESS = (
-    "make room, give another --out or a lower --max, or record nothing: --set record=none"
-)
+_RECORD_LESS = "make room, give another --out, or record nothing: --set record=none"
 
 _TRIALS_OF_A_BURST = 20
 """About: of doubling and halving between 16 frames and millions."""
@@ -77,16 +75,13 @@ def recorded_of(spec: Spec, recipe: Recipe) -> Recorded:
     return Recorded(record, most_pps, is_capped, n_bytes)
 
 
-def refuse_no_room(spec: Spec, recipe: Recipe, out: Path, *, resume: bool) -> None:
-    """InputError: what is still to be recorded is more than twice what is free; else it is said.
-
-    By a maximum that nobody gave nothing is refused.
-    """
-    recorded = recorded_of(spec, recipe)
-    there = (path for path in out.rglob("*") if path.is_file()) if resume else ()
-    wanted = recorded.n_bytes - sum(path.stat().st_size for path in there)
-    is_sure = recorded.is_capped or is_max_given(spec)
-    refuse_without_room(wanted, out, _RECORD_LESS, tell, is_sure=is_sure)
+def warn_of_no_room(spec: Spec, recipe: Recipe, out: Path) -> None:
+    """Say where records may take more than is free: of a slow device they take far less."""
+    most = recorded_of(spec, recipe).n_bytes
+    folder, free = free_at(out)
+    if most > free:
+        sizes = f"up to {bytes_words(most)}, and {bytes_words(free)} are free"
+        tell(f"warning: {folder}: records may take {sizes}; {_RECORD_LESS}")
 
 
 def print_rfc_plan(spec: Spec, recipe: Recipe, out: Path) -> None:

@@ -28,21 +28,12 @@ def refuse_full_disk(plan: Plan, out: Path, warn: Warn) -> None:
     """
     run = RunDirectory(out)
     missing = [trial for trial in plan.trials if not run.has_whole(trial.name)]
-    refuse_without_room(sum(disk_bytes(missing)), out, RECORD_LESS, warn)
-
-
-def refuse_without_room(
-    wanted: float, out: Path, remedy: str, warn: Warn, *, is_sure: bool = True
-) -> None:
-    """InputError: so many bytes are more than twice what is free.
-
-    Where they are more than what is free, or no estimate to refuse by, `warn` is told.
-    """
+    wanted = sum(disk_bytes(missing))
     folder, free = free_at(out)
     if wanted <= free:
         return
     sizes = f"about {bytes_words(wanted)}, but only {bytes_words(free)} are free"
-    said = f"{folder}: the run takes {sizes}; {remedy}"
-    if is_sure and wanted > 2 * free:
+    said = f"{folder}: the run takes {sizes}; {RECORD_LESS}"
+    if wanted > 2 * free:
         raise InputError(said)
     warn(f"warning: {said}")
