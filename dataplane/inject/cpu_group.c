@@ -345,7 +345,12 @@ int cpu_group_unlimit(const struct cpu_group *group)
 	// One more than there are: each CPU keeps a slice that another may lack.
 	uint64_t n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) + 1;
 
-	return cpu_group_limit(group, n_cpus * PERIOD_US);
+	int err = cpu_group_limit(group, n_cpus * PERIOD_US);
+
+	// v1 lets no group have more than the one above it. With none of its own it has that one's.
+	if (err == -EINVAL && !group->is_v2)
+		err = write_text(group->path, "cpu.cfs_quota_us", "-1");
+	return err;
 }
 
 int cpu_group_throttled_ns(const struct cpu_group *group, uint64_t *out)
