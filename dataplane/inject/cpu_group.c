@@ -344,7 +344,6 @@ int cpu_group_unlimit(const struct cpu_group *group)
 {
 	// One more than there are: each CPU keeps a slice that another may lack.
 	uint64_t n_cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF) + 1;
-
 	int err = cpu_group_limit(group, n_cpus * PERIOD_US);
 
 	// v1 lets no group have more than the one above it. With none of its own it has that one's.

@@ -1,4 +1,4 @@
-"""taut's own version, whose one source is pyproject.toml, and whether a device's says more."""
+"""taut's own version, whose one source is pyproject.toml, and which of devices' say more."""
 
 import re
 
@@ -16,10 +16,10 @@ def taut_version() -> str:
         return "unknown"
 
 
-def is_own_version(version: str | None, taut: str | None) -> bool:
-    """Whether a device's version is known, and neither taut's nor the kernel's alone.
+def is_of_device_alone(version: str | None, taut: str | None) -> bool:
+    """Whether a device's version is known, and neither taut's nor the kernel's.
 
-    A run tells these two itself. `taut`: the version that it was measured with.
+    A run tells these two once, for all devices. `taut`: the version that it was measured with.
     """
     is_other = version not in (None, "unknown", taut)
     return is_other and _OF_KERNEL.fullmatch(str(version)) is None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from taut.core.binaries import sha256_of
-from taut.core.version import is_own_version, taut_version
+from taut.core.version import is_of_device_alone, taut_version
 from taut.experiment.cores import Cores
 from taut.experiment.model import Spec
 from taut.experiment.placed import describe_place
@@ -106,7 +106,7 @@ def _upgraded(run: RunDirectory, plan: Plan) -> Iterator[str]:
     left = (trial.device for trial in plan.trials if trial.name not in measured)
     for device in {device.name: device for device in left}.values():
         here, before = version_of(device), was.get(device.name)
-        are_own = all(is_own_version(version, taut_version()) for version in (here, before))
+        are_own = all(is_of_device_alone(version, taut_version()) for version in (here, before))
         if are_own and here != before:
             yield (
                 f"resumed: device {device.name}: {here}, before {before}: "

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from taut.analysis.load import frame_words
-from taut.core.version import is_own_version
+from taut.core.version import is_of_device_alone
 from taut.records.documents.manifest import Manifest, Tool
 from taut.records.documents.results import TrialResult
 from taut.records.documents.trial import CoresOfTrial
@@ -52,7 +52,7 @@ def _versions(trials: Sequence[TrialResult], tool: Tool) -> dict[str, str]:
     """Give the versions of each device, by its name; taut's and the kernel's have lines already."""
     found: dict[str, list[str]] = {}
     for device in (trial.device for trial in trials if not trial.device.is_floor):
-        if is_own_version(device.dut_version, tool.version):
+        if is_of_device_alone(device.dut_version, tool.version):
             found.setdefault(f"{OF_DEVICE}{device.named}", []).append(str(device.dut_version))
     return {name: "; ".join(_distinct(versions)) for name, versions in found.items()}
 
